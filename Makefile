@@ -21,13 +21,13 @@ build_quietly = echo "building verge; log in build/$(1).log"; \
 	($(call build,$(1))) >build/$(1).log 2>&1 || { tail -n 30 build/$(1).log; echo "not built: see build/$(1).log"; exit 1; }
 
 # A mistyped name must not mean the default. Compilers and their flags are CMake's matter.
-known = PREFIX DESTDIR JOBS SECONDS MUTANTS SEED PORTS TESTS MACHINES QUICK WRITE MODELS LAYER FILES DEEP TARGETS \
+known = PREFIX DESTDIR JOBS SECONDS MUTANTS SEED PORTS TESTS MACHINES QUICK WRITE MODELS LAYER FILES DEEP TARGETS RECORD \
 	$(install_switches) VERGE_LIBURING CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS DEB_MAINTAINER OUT NGINX_TESTS
 unknown = $(foreach v,$(filter-out $(known),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $v))),$v))
 install_switches = VERGE_ASSERTS VERGE_PROBES VERGE_DURABLE VERGE_UCONTEXT
 neither = $(foreach v,$(install_switches) VERGE_LIBURING,$(if $(filter-out ON OFF,$($v)),$v=$($v)))
 ifneq ($(strip $(unknown)),)
-$(error there is no option $(strip $(unknown)); there are: $(wordlist 1,21,$(known)))
+$(error there is no option $(strip $(unknown)); there are: $(wordlist 1,22,$(known)))
 endif
 ifneq ($(strip $(neither)),)
 $(error $(strip $(neither)): it is ON or OFF)
@@ -59,6 +59,7 @@ help:
 	@echo "make test-portable   the wheel's one file on other machines, emulated, and for Windows (MACHINES=s390x: some of them)"
 	@echo "make fuzz       looks for inputs that break a promise (SECONDS=60 a target, TARGETS=...: some of them)"
 	@echo "make coverage   line coverage of src/, per folder"
+	@echo "make abi        compares the exported ABI with the recorded one (RECORD=1: records it, when a change is meant)"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (VERGE_ASSERTS=ON: with run-time checks)"
 	@echo "make uninstall  removes what make install with the same PREFIX, DESTDIR and options has installed"
 	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
@@ -209,6 +210,13 @@ coverage: | build
 	@ctest --preset coverage --parallel $(JOBS)
 	@scripts/coverage
 
+# Of the build that the tests use: it has debug information.
+abi: | build
+	@scripts/setup abi
+	@$(call build,test) --target src/all
+	@sh tests/install/abi.sh . $(if $(RECORD),--record)
+	@sh tests/install/abi_binary.sh . build/test $(if $(RECORD),--record) || [ $$? -eq 77 ]
+
 # Switches that are not given have their default.
 configure_release = cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" -DVERGE_LIBURING=$(VERGE_LIBURING) \
 	$(foreach o,$(install_switches),$(if $($o),-D$o=$($o),-U$o)) >build/release.configure.log \
@@ -243,7 +251,7 @@ site: | build
 clean:
 	@rm -rf build
 
-.PHONY: help setup demo test test-core test-busy test-cross test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
+.PHONY: help setup demo test abi test-core test-busy test-cross test-test test-debug test-asan test-tsan test-clang test-clang-tsan \
 	test-msan bench bench-check instructions check format bench-tasks coverage install uninstall deb clean
 .PHONY: ports port-libevent port-libuv port-nginx port-frr port-bench
 .PHONY: fuzz floods mutate memcheck prove scope-cost scope-shots site amalgamation test-portable bench-durable bench-peers

@@ -66,7 +66,7 @@ static intptr_t run(void *argument) {
     }
     int error = ask(&prompt, answer, 4, 5000 * MS);
     printf("one that answers:          %s, \"%s\"\n", verge_strerror(error), answer);
-    failures += error != 0 || strcmp(answer, "here") != 0 || verge_join(server, NULL) != 0;
+    failures += error != 0 || strcmp(answer, "here") != 0 || verge_join(server, NULL, VERGE_NEVER) != 0;
 
     const uint64_t before_ns = verge_now();
     error = ask(&silent, answer, 4, 50 * MS);
@@ -88,7 +88,7 @@ int main(void) {
     verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failures = 1;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true; /* names the task if a stack overflows */
     if (verge_runtime_create(&options, &runtime) != 0) {
         return 1;

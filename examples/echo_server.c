@@ -96,39 +96,44 @@ static intptr_t run(void *argument) {
     if (verge_spawn(accept_connections, NULL, &acceptor) != 0) {
         return 1;
     }
+    verge_spawn_options options;
+    (void)verge_spawn_options_init(&options, sizeof(options));
+    options.function = talk;
+    options.worker_id = 1; /* the clients stay on the other worker */
     for (int i = 0; i < CLIENTS; i++) {
-        if (verge_spawn_on(1, talk, (void *)(intptr_t)i, &clients[i]) != 0) {
+        options.argument = (void *)(intptr_t)i;
+        if (verge_spawn_with(&options, &clients[i]) != 0) {
             return 1;
         }
     }
     for (int i = 0; i < CLIENTS; i++) {
-        failures += verge_join(clients[i], &failed) != 0 || failed != 0;
+        failures += verge_join(clients[i], &failed, VERGE_NEVER) != 0 || failed != 0;
     }
     (void)verge_task_cancel(acceptor);
-    failures += verge_join(acceptor, &failed) != 0 || failed != -ECANCELED;
+    failures += verge_join(acceptor, &failed, VERGE_NEVER) != 0 || failed != -ECANCELED;
     return failures;
 }
 
 int main(int argc, char **argv) {
     verge_runtime_options options;
     verge_runtime *runtime;
-    verge_scope *scope = NULL; /* with --scope, a page in the browser shows its timers (verge_scope_start) */
+    verge_scope *scope = NULL; /* with --scope, a page in the browser shows its timers (verge_scope_create) */
     intptr_t failures = 1;
     server.listener = loopback_listen(&server.address, 64);
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 2;
     if (server.listener < 0 || verge_runtime_create(&options, &runtime) != 0) {
         return 1;
     }
     if (argc > 1 && strcmp(argv[1], "--scope") == 0) {
-        if (verge_scope_start(NULL, runtime, NULL, &scope) != 0) {
+        if (verge_scope_create(NULL, runtime, NULL, &scope) != 0) {
             return 1;
         }
         printf("to look at its timers: verge scope --connect %s\n", verge_scope_address(scope));
     }
     const int error = verge_runtime_run(runtime, run, NULL, &failures);
-    (void)verge_scope_stop(scope);
+    (void)verge_scope_destroy(scope);
     (void)verge_runtime_destroy(runtime);
     printf("%u messages echoed, %u connections closed after %u ms of silence, %u by their clients\n", server.echoed,
            server.closed_idle, (unsigned)(IDLE_TIMEOUT / MS), server.closed_by_peer);

@@ -3,7 +3,7 @@
  * What the embed_* examples share: a wheel on the monotonic clock, and something for it to do.
  *
  * A wheel needs two things of any event loop:
- *   - The loop sleeps no longer than embed_wait_ms() says. Ask again before every sleep, as the last turn may have
+ *   - The loop sleeps no longer than embed_wait_ms() says. Ask again before every sleep, as the last round may have
  *     started an earlier timer.
  *   - The loop calls embed_run() when it wakes up. If no timer is due, this costs almost nothing.
  * Both are one line with verge/loop.h.
@@ -35,31 +35,32 @@ struct embed {
     int expected, fired, bytes, errors;
 };
 
-static struct embed embed_state; /* for the callbacks, which have no argument but their timer */
-
 static inline uint64_t embed_now(const struct embed *embed) {
     return embed->clock.now_ns(embed->clock.context);
 }
 
-static inline void embed_count(verge_loop_timer *timer) {
+static inline void embed_count(void *data, verge_loop_timer *timer) {
+    struct embed *embed = data;
     (void)timer;
-    embed_state.fired++;
+    embed->fired++;
 }
 
-static inline void embed_send(verge_loop_timer *timer) {
+static inline void embed_send(void *data, verge_loop_timer *timer) {
+    struct embed *embed = data;
     (void)timer;
-    embed_state.errors += write(embed_state.write_end, "x", 1) != 1;
+    embed->errors += write(embed->write_end, "x", 1) != 1;
 }
 
-static inline void embed_hangs(verge_loop_timer *timer) {
+static inline void embed_hangs(void *data, verge_loop_timer *timer) {
+    struct embed *embed = data;
     (void)timer;
-    embed_state.errors++;
-    verge_wheel_clear(embed_state.wheel);
+    embed->errors++;
+    verge_wheel_cancel_all(embed->wheel);
 }
 
 static inline void embed_start_timer(struct embed *embed, verge_loop_timer *timer, verge_loop_function *callback,
                                      uint64_t deadline_ns) {
-    embed->errors += verge_loop_start(&embed->loop, timer, callback, deadline_ns, 0) < 0;
+    embed->errors += verge_loop_start(&embed->loop, timer, callback, embed, deadline_ns, 0) < 0;
 }
 
 /* ---- what an event loop calls ---- */
@@ -79,7 +80,7 @@ static inline void embed_readable(struct embed *embed) {
     if (++embed->bytes < EMBED_BYTES) {
         embed_start_timer(embed, &embed->sender, embed_send, embed_now(embed) + 5 * EMBED_MS);
     } else {
-        embed->errors += verge_loop_stop(&embed->loop, &embed->give_up) < 0;
+        embed->errors += verge_loop_cancel(&embed->loop, &embed->give_up) < 0;
     }
 }
 
@@ -91,12 +92,13 @@ static inline int embed_done(const struct embed *embed) {
 
 /* NULL if it cannot begin. */
 static inline struct embed *embed_start(void) {
-    struct embed *embed = &embed_state;
+    static struct embed state;
+    struct embed *embed = &state;
     verge_wheel_options options;
     int ends[2];
     embed->clock = verge_clock_monotonic();
     const uint64_t start_ns = embed_now(embed);
-    if (verge_wheel_options_init(&options) < 0 || pipe(ends) != 0) {
+    if (verge_wheel_options_init(&options, sizeof(options)) < 0 || pipe(ends) != 0) {
         return NULL;
     }
     options.start_ns = start_ns;
@@ -109,7 +111,7 @@ static inline struct embed *embed_start(void) {
         const uint64_t deadline_ns = start_ns + i * (50 * EMBED_MS) / EMBED_TIMERS;
         embed_start_timer(embed, &embed->timers[i], embed_count, deadline_ns);
         if (i % 3 == 0) {
-            embed->errors += verge_loop_stop(&embed->loop, &embed->timers[i]) < 0;
+            embed->errors += verge_loop_cancel(&embed->loop, &embed->timers[i]) < 0;
         } else if (i % 5 == 0) {
             embed_start_timer(embed, &embed->timers[i], embed_count, deadline_ns + 10 * EMBED_MS);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wheel in an io_uring loop. Each turn waits once for completions, at most until the wheel's next wake-up. No timeout
- * operation is submitted, so none has to be cancelled.
+ * A wheel in an io_uring loop. Each round waits once for completions, at most until the wheel's next wake-up. No
+ * timeout operation is submitted, so none has to be cancelled.
  *
  * Exits with 77 where the kernel does not allow io_uring (containers often forbid it).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A wheel in a libev loop. One ev_timer stands for all timers of the wheel; a prepare watcher, which libev calls right
- * before it sleeps, sets it. So it does not matter which code has started timers in this turn.
+ * before it sleeps, sets it. So it does not matter which code has started timers in this round.
  */
 #include <ev.h>
 
@@ -31,7 +31,7 @@ static void on_before_sleep(struct ev_loop *loop, ev_prepare *watcher, int event
         ev_break(loop, EVBREAK_ALL);
         return;
     }
-    ev_now_update(loop); /* an ev_timer counts from the loop's cached time, which is as old as this turn */
+    ev_now_update(loop); /* an ev_timer counts from the loop's cached time, which is as old as this round */
     ev_timer_set(&alarm_clock, embed_wait_ms(embed) / 1e3, 0.);
     ev_timer_start(loop, &alarm_clock);
 }

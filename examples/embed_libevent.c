@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A wheel in a libevent loop. One timeout event stands for all timers of the wheel. libevent 2.1 has no hook before it
- * sleeps, so the loop is run turn by turn and the event is set between two turns. (A program that must call
+ * sleeps, so the loop is run round by round and the event is set between two rounds. (A program that must call
  * event_base_dispatch sets it at the end of each of its callbacks instead.)
  */
 #include <event2/event.h>

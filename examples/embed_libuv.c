@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A wheel in a libuv loop. One uv_timer stands for all timers of the wheel; a prepare handle, which libuv calls right
- * before it sleeps, sets it. So it does not matter which code has started timers in this turn.
+ * before it sleeps, sets it. So it does not matter which code has started timers in this round.
  */
 #define _POSIX_C_SOURCE 200809L /* pthread_rwlock_t, for uv.h */
 
@@ -31,7 +31,7 @@ static void on_before_sleep(uv_prepare_t *handle) {
         uv_stop(&loop);
         return;
     }
-    uv_update_time(&loop); /* a uv_timer counts from the loop's cached time, which is as old as this turn */
+    uv_update_time(&loop); /* a uv_timer counts from the loop's cached time, which is as old as this round */
     embed->errors += uv_timer_start(&alarm_clock, on_alarm, (uint64_t)embed_wait_ms(embed), 0) < 0;
 }
 

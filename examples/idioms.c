@@ -22,7 +22,7 @@ static intptr_t answer(void *argument) {
 static int spawn_and_join(void) {
     verge_task *task;
     intptr_t result = 0;
-    if (verge_spawn(answer, NULL, &task) != 0 || verge_join(task, &result) != 0) {
+    if (verge_spawn(answer, NULL, &task) != 0 || verge_join(task, &result, VERGE_NEVER) != 0) {
         return -1;
     }
     return result == 42 ? 0 : -1;
@@ -44,7 +44,7 @@ static int cancel(void) {
     verge_task *task;
     intptr_t result = 0;
     if (verge_spawn(answer, NULL, &task) != 0 || verge_yield() != 0 || verge_task_cancel(task) != 0 ||
-        verge_join(task, &result) != 0) {
+        verge_join(task, &result, VERGE_NEVER) != 0) {
         return -1;
     }
     return result == -1 ? 0 : -1; /* its sleep returned -ECANCELED */
@@ -54,7 +54,7 @@ static int cancel(void) {
 
 static intptr_t produce(void *channel) {
     for (int i = 1; i <= 3; i++) {
-        if (verge_channel_send(channel, &i) != 0) {
+        if (verge_channel_send(channel, &i, VERGE_NEVER) != 0) {
             return -1;
         }
     }
@@ -68,10 +68,10 @@ static int channel(void) {
     if (verge_channel_create(sizeof(item), 2, NULL, &channel) != 0 || verge_spawn(produce, channel, &task) != 0) {
         return -1;
     }
-    while (verge_channel_receive(channel, &item) == 0) {
+    while (verge_channel_receive(channel, &item, VERGE_NEVER) == 0) {
         sum += item;
     }
-    const int error = verge_join(task, NULL);
+    const int error = verge_join(task, NULL, VERGE_NEVER);
     verge_channel_destroy(channel);
     return error == 0 && sum == 6 ? 0 : -1;
 }
@@ -86,10 +86,10 @@ static int select_or_time(void) {
         verge_case_receive(channel, &item),
         verge_case_time(verge_deadline_after(20 * MS)),
     };
-    const int index = verge_select(cases, 2);
-    const int without = verge_try_select(cases, 1);
+    const int index = verge_select(cases, 2, VERGE_NEVER);
+    const int without = verge_select(cases, 1, 0);
     verge_channel_destroy(channel);
-    return index == 1 && without == -EAGAIN ? 0 : -1;
+    return index == 1 && without == -ETIMEDOUT ? 0 : -1;
 }
 
 /* ---- a group of tasks: the first error cancels the rest ---- */
@@ -105,7 +105,7 @@ static int group(void) {
     if (verge_group_spawn(&group, answer, NULL) != 0 || verge_group_spawn(&group, fail, NULL) != 0) {
         verge_group_cancel(&group);
     }
-    return verge_group_wait(&group) == -EIO ? 0 : -1;
+    return verge_group_wait(&group, VERGE_NEVER) == -EIO ? 0 : -1;
 }
 
 /* ---- a ticker, and restarting it ---- */
@@ -115,8 +115,9 @@ static int ticker(void) {
     verge_tick tick;
     const uint64_t start_ns = verge_now();
     if (verge_interval_init(&interval, start_ns + 10 * MS, 10 * MS, VERGE_INTERVAL_SKIP) != 0 ||
-        verge_interval_wait(&interval, &tick) != 0 || verge_sleep(5 * MS) != 0 ||
-        verge_interval_reset(&interval, verge_now()) != 0 || verge_interval_wait(&interval, &tick) != 0) {
+        verge_interval_wait(&interval, &tick, VERGE_NEVER) != 0 || verge_sleep(5 * MS) != 0 ||
+        verge_interval_reset(&interval, verge_now() + interval.period_ns) != 0 ||
+        verge_interval_wait(&interval, &tick, VERGE_NEVER) != 0) {
         return -1;
     }
     return tick.scheduled_ns == start_ns + 25 * MS ? 0 : -1;
@@ -137,11 +138,11 @@ static int load(void *argument) {
 
 static int locks(void) {
     for (int i = 0; i < 2; i++) {
-        if (verge_once_do(&once, load, NULL) != 0 || verge_rwlock_read(&lock) != 0) {
+        if (verge_once_do(&once, load, NULL, VERGE_NEVER) != 0 || verge_rwlock_read(&lock, VERGE_NEVER) != 0) {
             return -1;
         }
         verge_rwlock_unlock(&lock);
-        if (verge_semaphore_acquire(&slots, 3) != 0) {
+        if (verge_semaphore_acquire(&slots, 3, VERGE_NEVER) != 0) {
             return -1;
         }
         verge_semaphore_release(&slots, 3);
@@ -161,7 +162,7 @@ static int watch(void) {
     for (int i = 1; i <= 3; i++) {
         verge_broadcast_send(value, &i);
     }
-    const int error = verge_broadcast_latest(value, &position, &latest);
+    const int error = verge_broadcast_latest(value, &position, &latest, VERGE_NEVER);
     verge_broadcast_destroy(value);
     return error == 0 && latest == 3 ? 0 : -1;
 }
@@ -176,8 +177,8 @@ static int broadcast(void) {
     for (int i = 1; i <= 3; i++) {
         verge_broadcast_send(news, &i);
     }
-    const int lagged = verge_broadcast_receive(news, &slow, &item); /* the first item is lost */
-    const int error = verge_broadcast_receive(news, &slow, &item);
+    const int lagged = verge_broadcast_receive(news, &slow, &item, VERGE_NEVER); /* the first item is lost */
+    const int error = verge_broadcast_receive(news, &slow, &item, VERGE_NEVER);
     verge_broadcast_destroy(news);
     return lagged == -EOVERFLOW && error == 0 && item == 2 ? 0 : -1;
 }
@@ -216,7 +217,7 @@ int main(void) {
     verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failures = 1;
-    verge_runtime_options_init(&options);
+    verge_runtime_options_init(&options, sizeof(options));
     options.virtual_clock = &clock;
     options.precision_ns = 1;
     if (verge_runtime_create(&options, &runtime) != 0) {

@@ -14,12 +14,12 @@
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 #define IDLE_TIMEOUT (30 * SECOND)
-#define TURN (100 * MS) /* the loop of the server turns ten times a second */
+#define ROUND (100 * MS) /* the loop of the server makes ten rounds a second */
 
 enum { CONNECTIONS = 1000, BATCH = 64 };
 
 struct connection {
-    verge_timeout idle; /* first: a poll returns its address. Zeroed, it is not set */
+    verge_timeout idle; /* first: a poll returns its address. Zeroed, it is not started */
     uint64_t last_request_ns;
     uint64_t closed_ns;
 };
@@ -37,7 +37,7 @@ static uint64_t now(const struct server *server) {
 
 static void push_back(struct server *server, struct connection *connection) {
     connection->last_request_ns = now(server);
-    server->errors += verge_timeout_set(server->wheel, &connection->idle, now(server) + IDLE_TIMEOUT) != 0;
+    server->errors += verge_timeout_start(server->wheel, &connection->idle, now(server) + IDLE_TIMEOUT) != 0;
 }
 
 static void accept_connection(struct server *server, struct connection *connection) {
@@ -64,16 +64,16 @@ static void close_idle_connections(struct server *server) {
 }
 
 /* The clients: number i sends a request every i % 20 + 1 seconds, and falls silent after i % 600 seconds. */
-static bool has_request(unsigned i, uint64_t turn) {
-    uint64_t turns_a_second = SECOND / TURN;
-    return turn < i % 600 * turns_a_second && turn % ((i % 20 + 1) * turns_a_second) == 0;
+static bool has_request(unsigned i, uint64_t round) {
+    uint64_t rounds_a_second = SECOND / ROUND;
+    return round < i % 600 * rounds_a_second && round % ((i % 20 + 1) * rounds_a_second) == 0;
 }
 
-/* A connection is closed after 30 s of silence: not earlier, and at most the wheel's precision plus one turn later. */
+/* A connection is closed after 30 s of silence: not earlier, and at most the wheel's precision plus one round later. */
 static bool was_closed_in_time(const struct server *server, const struct connection *connection) {
     uint64_t deadline_ns = connection->last_request_ns + IDLE_TIMEOUT;
     return connection->closed_ns >= deadline_ns &&
-           connection->closed_ns < deadline_ns + verge_wheel_precision(server->wheel) + TURN;
+           connection->closed_ns < deadline_ns + verge_wheel_precision(server->wheel) + ROUND;
 }
 
 int main(void) {
@@ -86,10 +86,10 @@ int main(void) {
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         accept_connection(&server, &server.connections[i]);
     }
-    for (uint64_t turn = 1; verge_wheel_count(server.wheel) > 0; turn++) {
-        verge_manual_clock_advance(&manual, TURN);
+    for (uint64_t round = 1; verge_wheel_count(server.wheel) > 0; round++) {
+        verge_manual_clock_advance(&manual, ROUND);
         for (unsigned i = 0; i < CONNECTIONS; i++) {
-            if (has_request(i, turn)) {
+            if (has_request(i, round)) {
                 serve_request(&server, &server.connections[i]);
             }
         }

@@ -53,9 +53,10 @@ static int read_request(int fd, char *request) {
 }
 
 static int answer_metrics(int fd) {
-    const verge_label labels[] = {{"service", "example"}, {NULL, NULL}};
+    const verge_label example[] = {{"service", "example"}, {NULL, NULL}};
+    const verge_label *labels[] = {example};
     char *text = malloc(TEXT_SIZE); /* too large for the stack of a task */
-    const int length = text == NULL ? -ENOMEM : verge_service_metrics(service, labels, text, TEXT_SIZE);
+    const int length = text == NULL ? -ENOMEM : verge_service_metrics(&service, labels, 1, text, TEXT_SIZE);
     const int error = length < 0 || length >= TEXT_SIZE ? answer(fd, "500 Internal Server Error", "", 0)
                                                         : answer(fd, "200 OK", text, (size_t)length);
     free(text);
@@ -125,7 +126,7 @@ static intptr_t ask(void *argument) {
         printf("%.*s\n", (int)strcspn(line + 1, "\n"), line + 1);
     }
     (void)verge_task_cancel(server);
-    return verge_join(server, NULL) != 0 || failed;
+    return verge_join(server, NULL, VERGE_NEVER) != 0 || failed;
 }
 
 static void never(const verge_firing *firing) {
@@ -137,7 +138,7 @@ int main(int argc, char **argv) {
     verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failed = 1;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true; /* names the task if a stack overflows */
     listener = loopback_listen(&address, 64);
     if (listener < 0 || verge_service_create(NULL, &service) != 0 || verge_runtime_create(&options, &runtime) != 0) {

@@ -68,9 +68,9 @@ static intptr_t run(void *argument) {
     const uint64_t deadline_ns = verge_deadline_after(overall_ns);
     for (int i = 0; i < SERVERS; i++) {
         intptr_t result = 0;
-        if (verge_join_until(fetches[i], &result, deadline_ns) == -ETIMEDOUT) {
+        if (verge_join(fetches[i], &result, deadline_ns) == -ETIMEDOUT) {
             (void)verge_task_cancel(fetches[i]);
-            wrong += verge_join(fetches[i], &result) != 0;
+            wrong += verge_join(fetches[i], &result, VERGE_NEVER) != 0;
         }
         answered += result >= 0;
         cancelled += result == -ECANCELED;
@@ -89,7 +89,7 @@ int main(void) {
     verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failed = 1;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 2;
     if (verge_runtime_create(&options, &runtime) != 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records a trace: each call of the wheel that schedules, moves, cancels or polls also writes a line. `verge replay`
+ * Records a trace: each call of the wheel that starts, moves, cancels or polls also writes a line. `verge replay`
  * then shows how late timers would be, how often the program would wake up, and how much memory it would take, with
  * another precision, window or preset. docs/TRACE.md has the format.
  *
@@ -27,7 +27,7 @@ static void record_header(FILE *file) {
 /* The handle of a timer is a good name for it, as no other timer ever gets the same one. */
 static int recorded_schedule(verge_wheel *wheel, uint64_t now_ns, uint64_t deadline_ns, void *data,
                              verge_timer *timer) {
-    int error = verge_wheel_schedule(wheel, deadline_ns, data, timer);
+    int error = verge_wheel_start(wheel, deadline_ns, data, timer);
     if (error == 0 && trace_file != NULL) {
         (void)fprintf(trace_file, "%" PRIu64 " schedule %" PRIu64 " %" PRIu64 "\n", now_ns, *timer, deadline_ns);
     }
@@ -35,7 +35,7 @@ static int recorded_schedule(verge_wheel *wheel, uint64_t now_ns, uint64_t deadl
 }
 
 static int recorded_reschedule(verge_wheel *wheel, uint64_t now_ns, verge_timer timer, uint64_t deadline_ns) {
-    int error = verge_wheel_reschedule(wheel, timer, deadline_ns);
+    int error = verge_wheel_reset(wheel, timer, deadline_ns);
     if (error == 0 && trace_file != NULL) {
         (void)fprintf(trace_file, "%" PRIu64 " reschedule %" PRIu64 " %" PRIu64 "\n", now_ns, timer, deadline_ns);
     }
@@ -60,7 +60,7 @@ static size_t recorded_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *o
 /* ---- the program that is recorded ---- */
 
 #define MS UINT64_C(1000000)
-#define TURN (10 * MS)
+#define ROUND (10 * MS)
 #define TIMEOUT (250 * MS)
 #define LEASE (1000 * MS)
 #define MINUTE (60000 * MS)
@@ -119,7 +119,7 @@ int main(void) {
     record_header(stdout);
     program.errors += recorded_schedule(program.wheel, 0, LEASE, &program.lease, &program.lease) != 0;
     program.scheduled++;
-    for (uint64_t now_ns = TURN; now_ns <= MINUTE; now_ns += TURN) {
+    for (uint64_t now_ns = ROUND; now_ns <= MINUTE; now_ns += ROUND) {
         handle_timeouts(&program, now_ns);
         for (unsigned i = 0; i < REQUESTS; i++) {
             if (program.requests[i] == 0) {

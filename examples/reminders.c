@@ -29,12 +29,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: reminders URL\n");
         return 2;
     }
-    verge_durable_options_init(&options);
+    verge_durable_options_init(&options, sizeof(options));
     options.url = argv[1];
     options.create = true; /* creates the tables at the first start */
     int error = verge_durable_open(&options, &durable);
     if (error != 0) {
-        return fail(argv[1], error);
+        return fail("open", error); /* the URL may have a password */
     }
     error = verge_durable_register(durable, "remind", remind, NULL); /* reminders of earlier runs fire now */
     char line[4096];
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
             .payload = text,
             .payload_size = strcspn(text, "\n"),
         };
-        error = verge_durable_schedule(durable, &request, NULL); /* 0: the reminder is on disk */
+        error = verge_durable_start(durable, &request, NULL); /* 0: the reminder is on disk */
     }
     if (error != 0) {
         fail("schedule", error);

@@ -31,7 +31,7 @@ static intptr_t submit_jobs(void *argument) {
     for (int burst = 0; burst < BURSTS; burst++) {
         for (int i = 0; i < JOBS_A_BURST; i++) {
             const struct job job = {.submitted_ns = verge_now()};
-            if (verge_channel_send(limiter->jobs, &job) != 0) {
+            if (verge_channel_send(limiter->jobs, &job, VERGE_NEVER) != 0) {
                 return 1;
             }
         }
@@ -49,9 +49,9 @@ static intptr_t work(void *argument) {
     if (verge_interval_init(&interval, verge_now(), PERIOD, VERGE_INTERVAL_DELAY) != 0) {
         return 1;
     }
-    while (verge_channel_receive(limiter->jobs, &job) == 0) {
+    while (verge_channel_receive(limiter->jobs, &job, VERGE_NEVER) == 0) {
         verge_tick tick;
-        if (verge_interval_wait(&interval, &tick) != 0) {
+        if (verge_interval_wait(&interval, &tick, VERGE_NEVER) != 0) {
             return 1;
         }
         const uint64_t now_ns = verge_now();
@@ -75,7 +75,7 @@ static intptr_t run(void *argument) {
         return 1;
     }
     const intptr_t worker_failed = work(argument);
-    return verge_join(submitter, &failed) != 0 || failed != 0 || worker_failed != 0;
+    return verge_join(submitter, &failed, VERGE_NEVER) != 0 || failed != 0 || worker_failed != 0;
 }
 
 int main(void) {
@@ -84,7 +84,7 @@ int main(void) {
     verge_runtime_options options;
     verge_runtime *runtime;
     intptr_t failed = 1;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true; /* names the task if a stack overflows */
     options.worker_count = 1;
     options.virtual_clock = &clock;

@@ -188,7 +188,7 @@ static int ask_with_openssl(const struct sockaddr_in *address, const char *path,
     char errors[2048];
     verge_process_options options;
     verge_process_result result = {.struct_size = sizeof(result)};
-    (void)verge_process_options_init(&options);
+    (void)verge_process_options_init(&options, sizeof(options));
     options.arguments = arguments;
     options.input = line;
     options.input_size = strlen(line);
@@ -223,7 +223,7 @@ static intptr_t run(void *argument) {
         (void)verge_task_cancel(server);
         failures = 77;
     }
-    failures += verge_join(server, &served) != 0;
+    failures += verge_join(server, &served, VERGE_NEVER) != 0;
     if (error != -ENOENT) {
         printf("a client that speaks TLS:   %s, \"%.14s\"\n", verge_strerror(error), answer);
         failures += error != 0 || served != 0 || strcmp(answer, line) != 0;
@@ -233,7 +233,7 @@ static intptr_t run(void *argument) {
         const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         failures += verge_spawn(accept_one, &service, &server) != 0 ||
                     verge_connect(silent, (struct sockaddr *)&address, sizeof(address), VERGE_NEVER) != 0 ||
-                    verge_join(server, &served) != 0;
+                    verge_join(server, &served, VERGE_NEVER) != 0;
         printf("a client that says nothing: %s\n", verge_strerror((int)served));
         failures += served != -ETIMEDOUT;
         (void)verge_close(silent);
@@ -254,7 +254,7 @@ int main(void) {
         return 1;
     }
     (void)close(file);
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.stack_size = (size_t)256 << 10;
     options.report_overflow = true;
     int error = verge_runtime_create(&options, &runtime);

@@ -27,12 +27,12 @@ int main() {
         },
         1min);
     timeout.start(loop, start + 30min, [&] { timed_out = true; });
-    rescue.start(loop, start + 10min, [&] { timeout.stop(); });
+    rescue.start(loop, start + 10min, [&] { timeout.cancel(); });
 
     for (auto next = loop.next_wakeup(); next && *next < start + 61min; next = loop.next_wakeup()) {
         loop.run(*next); // from event to event
     }
     std::printf("%d beats, the last after %d minutes\n", beats,
                 static_cast<int>(std::chrono::duration_cast<std::chrono::minutes>(last_beat - start).count()));
-    return beats == 60 && !timed_out && !timeout.active() && beat.active() ? 0 : 1;
+    return beats == 60 && !timed_out && !timeout.pending() && beat.pending() ? 0 : 1;
 }

@@ -4,7 +4,7 @@
  * epoll_wait sleeps until then. The program counts milliseconds, and so does its wheel.
  *
  * Here the loop talks to itself through a pipe: a timer sends a byte every 10 ms. Each byte that arrives pushes back a
- * timeout of 10 s; the third one stops both. Then nothing is pending, and the loop ends.
+ * timeout of 10 s; the third one cancels both. Then nothing is pending, and the loop ends.
  */
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -23,13 +23,15 @@ static uint64_t clock_ms(void) {
     return clock.now_ns(clock.context) / 1000000;
 }
 
-static void send_byte(verge_loop_timer *timer) {
+static void send_byte(void *data, verge_loop_timer *timer) {
+    (void)data;
     (void)timer;
     errors += write(ends[1], "x", 1) != 1;
     sent++;
 }
 
-static void give_up(verge_loop_timer *timer) {
+static void give_up(void *data, verge_loop_timer *timer) {
+    (void)data;
     (void)timer;
     timeouts++;
 }
@@ -38,10 +40,10 @@ static void receive_byte(uint64_t now_ms) {
     char byte;
     errors += read(ends[0], &byte, 1) != 1;
     if (++received < BYTES) {
-        errors += verge_loop_start(&loop, &idle, give_up, now_ms + GIVE_UP_AFTER_MS, 0) != 0;
+        errors += verge_loop_start(&loop, &idle, give_up, NULL, now_ms + GIVE_UP_AFTER_MS, 0) != 0;
     } else {
-        errors += verge_loop_stop(&loop, &idle) != 0;
-        errors += verge_loop_stop(&loop, &sender) != 0;
+        errors += verge_loop_cancel(&loop, &idle) != 0;
+        errors += verge_loop_cancel(&loop, &sender) != 0;
     }
 }
 
@@ -49,7 +51,7 @@ static void run(verge_wheel *wheel, int epoll, uint64_t now_ms) {
     while (verge_wheel_count(wheel) > 0) {
         struct epoll_event event;
         const int events = epoll_wait(epoll, &event, 1, verge_loop_timeout(wheel, now_ms));
-        now_ms = clock_ms(); /* once a turn */
+        now_ms = clock_ms(); /* once a round */
         if (events > 0) {    /* handle events before overdue timers: an event may push a timeout back */
             receive_byte(now_ms);
         }
@@ -64,13 +66,13 @@ int main(void) {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     const uint64_t start_ms = clock_ms();
     if (epoll < 0 || pipe(ends) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &readable) != 0 ||
-        verge_wheel_options_preset(&options, VERGE_PRESET_MILLISECONDS) < 0) {
+        verge_wheel_options_preset(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
         return 1;
     }
     options.start_ns = start_ms; /* milliseconds, as every time of this wheel */
     if (verge_wheel_create(&options, &wheel) < 0 || verge_loop_init(&loop, wheel) < 0 ||
-        verge_loop_start(&loop, &sender, send_byte, start_ms + SEND_EVERY_MS, SEND_EVERY_MS) < 0 ||
-        verge_loop_start(&loop, &idle, give_up, start_ms + GIVE_UP_AFTER_MS, 0) < 0) {
+        verge_loop_start(&loop, &sender, send_byte, NULL, start_ms + SEND_EVERY_MS, SEND_EVERY_MS) < 0 ||
+        verge_loop_start(&loop, &idle, give_up, NULL, start_ms + GIVE_UP_AFTER_MS, 0) < 0) {
         return 1;
     }
     run(wheel, epoll, start_ms);

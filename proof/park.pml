@@ -48,18 +48,18 @@ inline wake(deadline) {
     :: else ->
         atomic {
             if
-            :: wait_until == until -> wait_until = WAKING; until = WAKING; claimed = true
+            :: wait_until == until -> wait_until = WAKING; until = WAKING; is_waker = true
             :: else -> until = wait_until
             fi
         }
         if
-        :: claimed -> break
+        :: is_waker -> break
         :: else
         fi
     od;
     if
-    :: claimed ->
-        claimed = false;
+    :: is_waker ->
+        is_waker = false;
 #ifdef M_AWAKE_BEFORE_THE_WAKE_FUNCTION
         wait_until = AWAKE;
 #endif
@@ -104,7 +104,7 @@ proctype sender() if_it_has_the_processor {
     byte until;
     byte deadline;
     byte left = ITEMS;
-    bool claimed = false;
+    bool is_waker = false;
     do
     :: left > 0 ->
         left--;

@@ -6,7 +6,7 @@
  * workers also do so from inside its callback. Time may pass before any pass. A step is one access to shared data: the
  * word, the deadline, an inbox, the state of a seat. A compare-and-swap is modelled as in the source: a copy of the
  * word, a decision, and an exchange if the word is still equal to the copy. Each access to data that only the owner may
- * touch (entry_tick, the wheel) is a step as well, so that an access by another thread is found.
+ * touch (place and wheel) is a step as well, so that an access by another thread is found.
  *
  * What is to be shown, by assertions:
  *   G1   the timer does not run before its deadline, nor before one that a reset has written;
@@ -52,7 +52,7 @@
 #define FREE 0
 #define SCHEDULED 1
 #define RUNNING 2
-#define DEAD 3
+#define SPENT 3
 #define LINKED 4
 #define WRITING 8
 #define AGAIN 16
@@ -67,7 +67,7 @@
 #define generation_of(w) ((w) >> 10)
 #define with_owner(w, o) (((w) & ~(3 * OWNER_ONE)) | (o) * OWNER_ONE)
 #define has(w, flags) (((w) & (flags)) != 0)
-#define ended(w) (((w) & ~(3 | WRITING | AGAIN | QUIT | CLAIMED | WAITED)) + GENERATION_ONE + (has(w, LINKED) -> DEAD : FREE))
+#define ended(w) (((w) & ~(3 | WRITING | AGAIN | QUIT | CLAIMED | WAITED)) + GENERATION_ONE + (has(w, LINKED) -> SPENT : FREE))
 
 #define NO_TICK 0
 #define TICKS 2 /* 1 and 2 */
@@ -82,14 +82,15 @@
 /* ---- the record ---- */
 short word = FREE;
 byte deadline = 0;
-byte entry_tick = NO_TICK;
+byte place = NO_TICK; /* the tick for which its node was filed last; NO_TICK: it is in no wheel */
 
 /* ---- where it is ---- */
 bool in_inbox[3]; /* of a worker; 0: the orphans */
 bool in_hand[4];  /* of a thread: taken from an inbox, or about to be pushed */
 bool is_free = true;
 byte free_of = 0; /* on whose free list it is then; 0: in the pool */
-byte wheel[3];    /* the ticks at which there is an entry, as bits; garbage included */
+byte wheel[3];    /* the ticks at which the worker finds the record, as bits: its place, and old places. (The source
+                   * withdraws the node from those; the model does not, and so has more cases.) */
 byte seat[3];
 
 /* ---- waiting ---- */
@@ -203,12 +204,12 @@ inline send() {
 
 /* ---- filing: src/service/filing.c ---- */
 
-/* verge__worker_file, verge__worker_file_or_shelve: an entry that comes up no later serves */
+/* verge__worker_file; a node that comes up no later keeps its place (reset.c) */
 inline file_at(at) {
     atomic {
         if
-        :: entry_tick != NO_TICK && entry_tick <= at
-        :: else -> wheel[id] = wheel[id] | bit(at); entry_tick = at
+        :: place != NO_TICK && place <= at
+        :: else -> wheel[id] = wheel[id] | bit(at); place = at
         fi
     }
 }
@@ -323,7 +324,7 @@ inline release_waiters() {
 #ifdef M_RESET_FORGETS_AGAIN
 #define is_to_be_sent false
 #else
-#define is_to_be_sent has(w, AGAIN) /* the owner has given up its entry */
+#define is_to_be_sent has(w, AGAIN) /* the owner has withdrawn it */
 #endif
 
 inline reset() {
@@ -410,13 +411,13 @@ inline take() {
     :: !ok ->
         assert(has(w, LINKED) && state_of(w) != FREE); /* S1 */
         if
-        :: owner_of(w) != id && state_of(w) != RUNNING -> entry_tick = NO_TICK
+        :: owner_of(w) != id && state_of(w) != RUNNING -> place = NO_TICK
         :: else
         fi;
         atomic {
             if
             :: state_of(w) == RUNNING -> to = w & ~LINKED
-            :: state_of(w) == DEAD -> to = with_owner(w & ~(LINKED | 3), id)
+            :: state_of(w) == SPENT -> to = with_owner(w & ~(LINKED | 3), id)
             :: state_of(w) == SCHEDULED -> to = with_owner(w & ~(LINKED | AGAIN), id)
             fi;
             change();
@@ -428,7 +429,7 @@ inline take() {
     :: else -> break
     od;
     if
-    :: state_of(w) == DEAD -> free_record()
+    :: state_of(w) == SPENT -> free_record()
     :: state_of(w) == SCHEDULED -> d = deadline; file_at(d)
     :: state_of(w) == RUNNING
     fi
@@ -452,7 +453,7 @@ inline unlink(from) {
     }
     :: else -> break
     od;
-    atomic { entry_tick = NO_TICK; assert(owner_of(word) == from) } /* S2 */
+    atomic { place = NO_TICK; assert(owner_of(word) == from) } /* S2 */
 }
 
 /* Some handle that was given out. */
@@ -598,7 +599,7 @@ inline end_claim() {
 #endif
 }
 
-/* run_if_due: w is a copy of the word; `tick` that of the entry, which has been taken out of the wheel */
+/* run_if_due: w is a copy of the word; at `tick`, the record has been taken out of the wheel */
 inline run_if_due() {
     verdict = 0;
     do /* claim */
@@ -663,16 +664,16 @@ inline run_if_due() {
     :: verdict == 1 -> /* verge__worker_drop */
         w = word;
         if
-        :: owner_of(w) == id -> entry_tick = NO_TICK
+        :: owner_of(w) == id -> place = NO_TICK
         :: else
         fi
 #ifdef M_WAITS_FOR_THE_WRITER
     :: verdict == 2 -> !has(word, WRITING); wheel[id] = wheel[id] | bit(tick) /* pass after pass */
 #endif
-    :: verdict == 3 -> d = deadline; atomic { wheel[id] = wheel[id] | bit(d); entry_tick = d }
-    :: verdict == 5 -> entry_tick = NO_TICK; give_up()
+    :: verdict == 3 -> d = deadline; atomic { wheel[id] = wheel[id] | bit(d); place = d }
+    :: verdict == 5 -> place = NO_TICK; give_up()
     :: verdict == 6 ->
-        entry_tick = NO_TICK;
+        place = NO_TICK;
         begin_callback();
         if
         :: calls_left > 0 -> calls_left--; handle = generation_of(w); call_on_turn()
@@ -712,8 +713,8 @@ inline pass() {
         wheel[id] = wheel[id] & ~bit(tick);
         w = word;
         if /* come_up */
-        :: owner_of(w) == id && entry_tick == tick -> run_if_due()
-        :: else /* garbage */
+        :: owner_of(w) == id && place == tick -> run_if_due()
+        :: else /* an old place */
         fi;
         tick++
     :: tick <= due && (wheel[id] & bit(tick)) == 0 -> tick++
@@ -732,7 +733,7 @@ inline leave() {
         wheel[id] = wheel[id] & ~bit(tick);
         w = word;
         if
-        :: owner_of(w) == id && entry_tick == tick ->
+        :: owner_of(w) == id && place == tick ->
             unlink(id);
 #ifdef M_SENT_WHILE_WALKING
             if
@@ -749,13 +750,13 @@ inline leave() {
 #if defined(WATCHED) && !defined(M_RESCUE_INCOMING_LEFT_BEHIND)
     atomic { in_hand[id] = in_hand[id] || in_incoming[id]; in_incoming[id] = false }
 #endif
-    if /* not before: another worker could file it, and a second entry of it here be taken for that one */
+    if /* not before: another worker could file it, and an old place here be taken for the one there */
     :: in_hand[id] -> pick(); send()
     :: else
     fi;
     atomic { /* verge__worker_give_all_free */
         if
-        :: is_free && free_of == id -> free_of = 0; entry_tick = NO_TICK; word = with_owner(word, 0)
+        :: is_free && free_of == id -> free_of = 0; place = NO_TICK; word = with_owner(word, 0)
         :: else
         fi
     }
@@ -842,8 +843,8 @@ proctype remote() if_it_has_the_processor {
     remote_done = true
 }
 
-/* STARTED: that worker has the timer in its wheel. If it was reset before, its entry may be early, or there may be a
- * second one, which is garbage. Otherwise the record is in the pool, or on a worker's free list. */
+/* STARTED: that worker has the timer in its wheel. If it was reset before, its place may be early, or there may be an
+ * old one. Otherwise the record is in the pool, or on a worker's free list. */
 init {
     byte d;
     atomic {
@@ -852,15 +853,15 @@ init {
         is_free = false;
         starts_left = MORE_LIVES;
         deadline = d;
-        entry_tick = d;
+        place = d;
 #ifdef RESET_BEFORE
         if
         :: true
         :: wheel[STARTED] = bit(1) | bit(2)
-        :: entry_tick = 1
+        :: place = 1
         fi;
 #endif
-        wheel[STARTED] = wheel[STARTED] | bit(entry_tick);
+        wheel[STARTED] = wheel[STARTED] | bit(place);
         word = with_owner(0, STARTED) + GENERATION_ONE + SCHEDULED;
 #else
         if

@@ -119,11 +119,11 @@ inline hand_over() {
     od
 }
 
-/* rescue_entry: its entry at `tick` has been taken out of the other's wheel */
-inline rescue_entry() {
+/* rescue_timer: the record, at `tick`, has been taken out of the other's wheel */
+inline rescue_node() {
     w = word;
     if
-    :: owner_of(w) == other && entry_tick == tick ->
+    :: owner_of(w) == other && place == tick ->
         unlink(other);
         if
         :: in_hand[id] -> hand_over()
@@ -144,9 +144,9 @@ inline rescue_from(box) {
     if
     :: in_hand[id] ->
         w = word;
-#ifndef M_RESCUE_KEEPS_THE_ENTRY
+#ifndef M_RESCUE_KEEPS_THE_PLACE
         if
-        :: owner_of(w) == other && entry_tick != NO_TICK -> entry_tick = NO_TICK
+        :: owner_of(w) == other && place != NO_TICK -> place = NO_TICK
         :: else
         fi;
 #endif
@@ -164,7 +164,7 @@ inline rescue() {
     do
     :: tick <= due && (wheel[other] & bit(tick)) != 0 ->
         wheel[other] = wheel[other] & ~bit(tick);
-        rescue_entry();
+        rescue_node();
         tick++
     :: tick <= due && (wheel[other] & bit(tick)) == 0 -> tick++
     :: tick > due -> break

@@ -49,9 +49,9 @@ byte rounds = 0; /* of runner 1, without having slept or taken anything */
 #endif
 
 #ifdef M_CALLED_STAYS_PARKED
-#define claim(r) skip
+#define unpark(r) skip
 #else
-#define claim(r) parked[r] = false
+#define unpark(r) parked[r] = false
 #endif
 
 /* verge__offer, verge__offer_slowly: the right side of search.h, from 2 */
@@ -71,8 +71,8 @@ inline offer() {
         }
         atomic { /* unpark_any */
             if
-            :: parked[1] -> called = 1; claim(1)
-            :: !parked[1] && parked[2] -> called = 2; claim(2)
+            :: parked[1] -> called = 1; unpark(1)
+            :: !parked[1] && parked[2] -> called = 2; unpark(2)
             :: else -> called = 0
             fi
         }
@@ -160,7 +160,7 @@ provided (asleep[1])
 
 inline be_a_runner() {
     do
-    :: ring[id] > 0 -> /* a turn */
+    :: ring[id] > 0 -> /* a round */
         search_end();
         atomic { /* verge__task_ring_pop */
             if

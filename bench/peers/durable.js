@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// durable.js graphile-worker|pg-boss URL [--seconds N] [--fill N]: the rows of bench/durable_peers.c, with a job queue of Node.
+// durable.js graphile-worker|pg-boss URL [--seconds N] [--fill N]: the rows of bench/durable/peers.c, with a job queue of Node.
 // Both queues have settings for throughput: batches, several fetches at a time, and the shortest polling that they allow or that
 // keeps the server idle.
 "use strict";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What bench/task_share.c measures, by goroutines: two that send each other messages, and a tree of a million that are spawned
+// What bench/tasks/task_share.c measures, by goroutines: two that send each other messages, and a tree of a million that are spawned
 // and joined.
 package main
 

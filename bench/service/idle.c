@@ -19,13 +19,13 @@ static void never(const verge_firing *firing) {
 void measure_idle(struct plan *plan) {
     unsigned seconds = plan->is_quick ? 3 : 20;
     verge_service_options options;
-    must(verge_service_options_init(&options) == 0, "options");
+    must(verge_service_options_init(&options, sizeof(options)) == 0, "options");
     options.thread_count = 2;
     verge_service *service = NULL;
     must(verge_service_create(&options, &service) == 0, "create");
     uint64_t now_ns = verge_service_exact_now(service);
     for (uint64_t i = 0; i < TIMERS; i++) {
-        must(verge_service_start_at(service, now_ns + HOUR_NS + i * 7919, never, NULL, NULL) == 0, "start");
+        must(verge_service_start(service, now_ns + HOUR_NS + i * 7919, never, NULL, NULL) == 0, "start");
     }
     (void)sleep(2); /* the workers take them, and go to sleep */
     verge_service_stats before = {.struct_size = sizeof(before)};

@@ -45,7 +45,7 @@ static void begin_load(uint64_t seconds) {
 static uint64_t work(uint64_t deadline_ns) {
     uint64_t now_ns = wall_ns();
     must(now_ns >= deadline_ns, "a timer ran early");
-    verge_histogram_record(&load.lateness, now_ns - deadline_ns);
+    verge_histogram_record(&load.lateness, now_ns - deadline_ns, 1);
     load.fired++;
     while (wall_ns() - now_ns < WORK_NS) {
     }
@@ -78,7 +78,7 @@ static void again(const verge_firing *firing) {
 
 static void measure_verge(uint64_t seconds, uint64_t precision_ns, bool metronome, const char *who) {
     verge_service_options options;
-    must(verge_service_options_init(&options) == 0, "options");
+    must(verge_service_options_init(&options, sizeof(options)) == 0, "options");
     options.thread_count = 0;
     options.precision_ns = precision_ns;
     options.metronome = metronome;

@@ -13,7 +13,7 @@ static void never(const verge_firing *firing) {
 }
 
 static void take_all(verge_worker *worker) {
-    while (verge_worker_next(worker) == 0) {
+    while (verge_worker_next_wakeup(worker) == 0) {
         must(verge_worker_run_once(worker, 0) == 0, "pass");
     }
 }
@@ -22,7 +22,9 @@ void measure_moves(struct plan *plan) {
     (void)plan;
     verge_service_options options;
     verge_worker_options unbound;
-    must(verge_service_options_init(&options) == 0 && verge_worker_options_init(&unbound) == 0, "options");
+    must(verge_service_options_init(&options, sizeof(options)) == 0 &&
+             verge_worker_options_init(&unbound, sizeof(unbound)) == 0,
+         "options");
     options.thread_count = 0;
     unbound.unbound = true;
     verge_service *service = NULL;
@@ -33,13 +35,13 @@ void measure_moves(struct plan *plan) {
     }
     struct bench_random random = {.state = 7};
     verge_start_options start;
-    must(verge_start_options_init(&start) == 0, "options");
+    must(verge_start_options_init(&start, sizeof(start)) == 0, "options");
     start.callback = never;
     start.worker_id = verge_worker_id(workers[0]);
     for (int i = 0; i < TIMERS; i++) {
         start.deadline_ns = verge_service_exact_now(service) + UINT64_C(100000000000) +
                             bench_random_next(&random) % UINT64_C(3600000000000);
-        must(verge_service_start(service, &start, NULL) == 0, "start");
+        must(verge_service_start_with(service, &start, NULL) == 0, "start");
     }
     take_all(workers[0]);
     must(verge_worker_count(workers[0]) == TIMERS, "one worker has them all");

@@ -34,7 +34,7 @@ static void never(const verge_firing *firing) {
 
 static verge_service *create(void) {
     verge_service_options options;
-    must(verge_service_options_init(&options) == 0, "options");
+    must(verge_service_options_init(&options, sizeof(options)) == 0, "options");
     options.thread_count = 0;
     verge_service *service = NULL;
     must(verge_service_create(&options, &service) == 0, "create");
@@ -55,13 +55,13 @@ static double bare_pairs(size_t pending, size_t pairs) {
     verge_timer *timers = handles(pending);
     uint64_t at_ns = TIMEOUT_NS;
     for (size_t i = 0; i < pending; i++) {
-        must(verge_wheel_schedule(wheel, at_ns++, NULL, &timers[i]) == 0, "schedule");
+        must(verge_wheel_start(wheel, at_ns++, NULL, &timers[i]) == 0, "schedule");
     }
     uint64_t begin = thread_cpu_ns();
     int errors = 0;
     for (size_t i = 0, place = 0; i < pairs; i++) {
         errors |= verge_wheel_cancel(wheel, timers[place], NULL);
-        errors |= verge_wheel_schedule(wheel, at_ns += 1000, NULL, &timers[place]);
+        errors |= verge_wheel_start(wheel, at_ns += 1000, NULL, &timers[place]);
         place = place + 1 == pending ? 0 : place + 1;
     }
     uint64_t end = thread_cpu_ns();
@@ -76,13 +76,13 @@ static double service_pairs(verge_service *service, size_t pending, size_t pairs
     verge_timer *timers = handles(pending);
     uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
     for (size_t i = 0; i < pending; i++) {
-        must(verge_service_start_at(service, at_ns++, never, NULL, &timers[i]) == 0, "start");
+        must(verge_service_start(service, at_ns++, never, NULL, &timers[i]) == 0, "start");
     }
     uint64_t begin = cpu_ns();
     int errors = 0;
     for (size_t i = 0, place = 0; i < pairs; i++) {
         errors |= verge_service_cancel(service, timers[place]);
-        errors |= verge_service_start_at(service, at_ns += 1000, never, NULL, &timers[place]);
+        errors |= verge_service_start(service, at_ns += 1000, never, NULL, &timers[place]);
         place = place + 1 == pending ? 0 : place + 1;
     }
     uint64_t end = cpu_ns();
@@ -258,7 +258,7 @@ static double cancels(bool remotely, size_t rounds) {
     for (size_t round = 0; round < rounds; round++) {
         uint64_t at_ns = verge_service_exact_now(work.service) + TIMEOUT_NS;
         for (size_t i = 0; i < CANCELS; i++) {
-            must(verge_service_start_at(work.service, at_ns + i, never, NULL, &work.timers[i]) == 0, "start");
+            must(verge_service_start(work.service, at_ns + i, never, NULL, &work.timers[i]) == 0, "start");
         }
         if (remotely) {
             pthread_t thread;
@@ -268,7 +268,7 @@ static double cancels(bool remotely, size_t rounds) {
             cancel_all(&work);
         }
         each[round] = work.ns;
-        while (verge_worker_next(worker) == 0) { /* takes them back */
+        while (verge_worker_next_wakeup(worker) == 0) { /* takes them back */
             must(verge_worker_run_once(worker, 0) >= 0, "pass");
         }
     }

@@ -2,13 +2,13 @@
 /*
  * verge/base.h - what all layers of verge share: errors, memory, clocks, version.
  *
- * Times are uint64_t nanoseconds, on a clock that the caller chooses. Functions return an int: 0 or more, or a negative
- * errno value. Other results go through trailing ret_ pointers, which are not written if the call fails. Whatever the
- * caller passes in, the library does not print, exit or abort.
+ * Times are uint64_t nanoseconds, on a clock that the caller chooses. A function that can fail returns an int: 0 or
+ * more, or a negative errno value. Other results go through trailing ret_ pointers, which are not written if the call
+ * fails. Bad arguments do not make the library print, exit or abort, unless it was built with VERGE_ASSERTS.
  *
  *   -EINVAL     an invalid argument, option or time
  *   -ERANGE     a time that is too far ahead
- *   -ENOENT     not found: the timer of this handle has ended (it fired, was cancelled or was cleared); or there is no
+ *   -ENOENT     not found: the timer of this handle has ended (it fired or was cancelled); or there is no
  *               such file, socket, host or table
  *   -EBADF      this number was never a handle
  *   -EOVERFLOW  the result does not fit into its type
@@ -27,16 +27,19 @@
 extern "C" {
 #endif
 
-/* If you compile verge into your program, you may define it as nothing. */
+/* VERGE_PRIVATE is for a library with a copy of verge inside: define it, and the library does not export verge's names.
+ * A program with a copy may define VERGE_API as nothing. */
 #if !defined(VERGE_API)
-#if defined(__GNUC__) && !defined(_WIN32)
-#define VERGE_API __attribute__((visibility("default")))
-#else
+#if !defined(__GNUC__) || defined(_WIN32)
 #define VERGE_API
+#elif defined(VERGE_PRIVATE)
+#define VERGE_API __attribute__((visibility("hidden")))
+#else
+#define VERGE_API __attribute__((visibility("default")))
 #endif
 #endif
 
-/* The compiler warns if the caller ignores such a result. */
+/* The compiler warns if the caller ignores the result of such a function. */
 #if defined(__GNUC__)
 #define VERGE_MUST_USE __attribute__((warn_unused_result))
 #else
@@ -46,7 +49,7 @@ extern "C" {
 /* ---- version: written here and nowhere else ---- */
 
 #define VERGE_VERSION_MAJOR 0
-#define VERGE_VERSION_MINOR 2
+#define VERGE_VERSION_MINOR 3
 #define VERGE_VERSION_PATCH 0
 
 /* "major.minor.patch" of the linked library, which may be newer than this header. */
@@ -61,13 +64,13 @@ enum {
     VERGE_RUNNING = 1, /* a verdict, and no error: the callback is running now (verge/service.h, verge/durable.h) */
 };
 
-/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors of the system, it is the
- * system's own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
+/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors that only the system has, it is
+ * the system's own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */
 
-/* "No time": greater than every time. It is not a valid deadline of a timer. */
+/* "No time": greater than every time. A call with this deadline waits for as long as it takes. */
 #define VERGE_NEVER UINT64_MAX
 
 /* A source of time. Every thread that uses an object with this clock may call now_ns. */
@@ -100,9 +103,9 @@ VERGE_API verge_clock verge_clock_manual(verge_manual_clock *manual);
 /* ---- memory ---- */
 
 /*
- * Where an object gets its memory. alignment is a power of two. If it is greater than that of max_align_t, size is a
- * multiple of it. allocate returns NULL if there is no memory. release gets the size that was asked for, and is never
- * called with NULL.
+ * Where an object gets its memory. alignment is a power of two. If it is greater than the alignment of max_align_t,
+ * size is a multiple of alignment. allocate returns NULL if there is no memory. release gets the size that was asked
+ * for, and is never called with NULL.
  */
 typedef struct verge_allocator {
     void *(*allocate)(void *context, size_t size, size_t alignment);
@@ -110,8 +113,8 @@ typedef struct verge_allocator {
     void *context;
 } verge_allocator;
 
-/* malloc and free. For blocks aligned to 2 MiB, it asks the system for huge pages. When a block of 16 KiB or more is
- * released, its pages go back to the system, even if free keeps the block for later use. */
+/* Uses malloc and free. For blocks aligned to 2 MiB, it asks the system for huge pages. When a block of 16 KiB or more
+ * is released, its pages go back to the system, even if free keeps the block for later use. (Both on Linux.) */
 VERGE_API const verge_allocator *verge_allocator_default(void);
 
 /*

@@ -9,20 +9,19 @@
  * A function that has begun cannot be stopped. What happens at the deadline, at that of a scope, or when the task is
  * cancelled therefore depends on who owns the argument:
  *
- *   verge_blocking              The argument stays the caller's, and may be in its frame. If the function has not
- *                               begun, it will never be called, and the call returns -ETIMEDOUT or -ECANCELED. If it
- *                               has begun, the call waits for its end, however late, and returns 0.
- *   verge_blocking_or_abandon   The call returns -ETIMEDOUT or -ECANCELED at once, although the function may be
- *                               running. The argument is then no longer the caller's: abandon(argument) is called
- *                               exactly once, on any thread, when the function has ended or if it never began. It has
- *                               to release the argument.
+ *   abandon is NULL   The argument stays the caller's, and may be in its frame. If the function has not begun, it will
+ *                     never be called, and the call returns -ETIMEDOUT or -ECANCELED. If it has begun, the call waits
+ *                     for its end, however late, and returns 0.
+ *   abandon is set    The call returns -ETIMEDOUT or -ECANCELED at once, although the function may be running. The
+ *                     argument is then no longer the caller's: abandon(argument) is called exactly once, on any thread,
+ *                     when the function has ended or if it never began. It has to release the argument.
  *
  * After every other result the argument is the caller's:
  *   0             the function was called, and *ret_result is what it returned
  *   -EOWNERDEAD   the function was called, and has ended its thread (pthread_exit)
  *   -EAGAIN       not called: no thread can be started, and there is none
  *   -ENOMEM       not called: memory ran out
- *   -EINVAL       not called: there is no function, or no abandon
+ *   -EINVAL       not called: there is no function
  *   -EPERM        not called: the caller is no task
  *
  * The function runs on the stack of a thread (8 MiB, usually), outside of tasks, with signals blocked.
@@ -44,19 +43,15 @@ extern "C" {
 typedef intptr_t (*verge_blocking_function)(void *argument);
 
 /* ret_result may be NULL. */
-VERGE_API VERGE_MUST_USE int verge_blocking(verge_blocking_function function, void *argument, intptr_t *ret_result,
+VERGE_API VERGE_MUST_USE int verge_blocking(verge_blocking_function function, void *argument,
+                                            void (*abandon)(void *argument), intptr_t *ret_result,
                                             uint64_t deadline_ns);
-
-/* abandon: NULL is -EINVAL. */
-VERGE_API VERGE_MUST_USE int verge_blocking_or_abandon(verge_blocking_function function, void *argument,
-                                                       void (*abandon)(void *argument), intptr_t *ret_result,
-                                                       uint64_t deadline_ns);
 
 struct addrinfo;
 
 /*
- * getaddrinfo(3), by verge_blocking_or_abandon: after -ETIMEDOUT and -ECANCELED the thread still waits for the name
- * server, and drops the answer. node, service and hints are copied. Free *ret_addresses by freeaddrinfo(3).
+ * getaddrinfo(3), by verge_blocking with an abandon: after -ETIMEDOUT and -ECANCELED the thread still waits for the
+ * name server, and drops the answer. node, service and hints are copied. Free *ret_addresses by freeaddrinfo(3).
  *
  *   -ENOENT    there is no such name, or it has no address of that family (EAI_NONAME, EAI_NODATA, EAI_ADDRFAMILY); or
  *              there is no such service (EAI_SERVICE)

@@ -15,7 +15,7 @@
  *   dead       A dead timer was given up. It stays in a table of its own until somebody retries or deletes it.
  *
  * Promises
- *   D1 durable        when schedule returns 0, the timer is committed to the disk of the store.
+ *   D1 durable        when start returns 0, the timer is committed to the disk of the store.
  *   D2 at least once  from then on the handler is called until it returns VERGE_DURABLE_DONE or VERGE_DURABLE_DEAD, the
  *                     attempts are used up, or the timer is cancelled; even if processes, machines or the server die.
  *                     What a handler writes through verge_durable_transaction happens exactly once.
@@ -23,11 +23,13 @@
  *                     machine does not matter.
  *   D4 fenced         a node that has lost a shard cannot fire or complete timers of it, even if it does not know yet.
  *   D5 verdicts       cancel and reset return 0: the timer will not run, or not before the new time. VERGE_RUNNING: its
- *                     handler is running now. -ENOENT: it has run, was cancelled, or never existed.
- *   D6 lateness       a timer that a node schedules into a shard of its own is late by at most the precision and one
- *                     commit. A timer that another process scheduled: by the time of a notification (PostgreSQL), or
- *                     rescan_ns at worst. After the death of a node: by lease_ns + rescan_ns.
- *   D7 idempotent     if schedule returns -EREMOTEIO, the connection broke during the commit, and nobody knows whether
+ *                     handler is running now; in a handler also: it is in the batch of this handler, and will run
+ *                     next. -ENOENT: it has run, was cancelled, or never existed.
+ *   D6 lateness       a timer that a node starts in a shard of its own is late by at most the precision and one
+ *                     commit. A timer that another process started: by the time of a notification (PostgreSQL), or
+ *                     rescan_ns at worst. After the death of a node: by lease_ns + rescan_ns. If more timers are due
+ *                     within horizon_ns than window_max, one that is started now can wait for some of them.
+ *   D7 idempotent     if start returns -EREMOTEIO, the connection broke during the commit, and nobody knows whether
  *                     the timer exists. Repeat the call with the id that it returned: this does not create a second
  *                     timer while the first is pending.
  *
@@ -98,37 +100,33 @@ typedef struct verge_durable_message {
  * until it returns. */
 typedef void (*verge_durable_log)(void *context, const verge_durable_message *message);
 
-/* Copies the store's own words about its last error in any call or thread of this node, as far as they fit. durable
- * NULL: about the last open, migrate or contract of the calling thread that failed. Returns their length; 0: there was
- * no error. */
+/* Copies the store's own words about its last error in any call or thread of this node, as far as they fit; or why a
+ * later call was refused before the store was asked. It is one line. durable NULL: about the last open, migrate or
+ * contract of the calling thread that failed. Returns their length; 0: there was no error. */
 VERGE_API int verge_durable_error(verge_durable *durable, char *text, size_t size);
 
 /* ---- open and close ---- */
 
 typedef struct verge_durable_options {
-    size_t struct_size;    /* set by verge_durable_options_init */
-    const char *url;       /* "sqlite:/var/lib/app/timers.db", or what libpq takes: "postgresql:///app" */
-    const char *name;      /* the name of the node, for people. NULL: the machine's name and the process id */
-    bool client;           /* a client owns no shards and runs no handlers; it only schedules, cancels and reads */
-    bool create;           /* creates the tables if there are none, and migrates older ones */
-    uint32_t shard_count;  /* if tables are created: 1 to VERGE_DURABLE_SHARDS_MAX */
-    uint32_t runners;      /* threads that run handlers; 1 to 64 */
-    uint32_t batch;        /* the most timers that fire in one transaction; 1 to 4096 */
-    size_t window_max;     /* the most timers in memory; at least 2 * batch */
-    uint64_t precision_ns; /* of the timers in memory; a power of two, at most 2^32 */
-    uint64_t lease_ns;     /* at least 300 ms. A handler with a transaction must not take longer */
-    uint64_t horizon_ns;   /* timers that are due within this time are in memory */
-    uint64_t rescan_ns;    /* how often the window is read again; at most horizon_ns */
-    uint64_t patience_ns;  /* how long a call waits for a store that cannot be reached */
-    verge_durable_log log; /* NULL: nobody listens */
+    size_t struct_size;      /* set by verge_durable_options_init */
+    const char *url;         /* "sqlite:/var/lib/app/timers.db", or what libpq takes: "postgresql:///app" */
+    const char *name;        /* the name of the node, for people. NULL: the machine's name and the process id */
+    bool client;             /* it owns no shards and runs no handlers: it only starts, cancels and reads timers */
+    bool create;             /* creates the tables if there are none, and migrates older ones */
+    uint32_t shard_count;    /* if tables are created: 1 to VERGE_DURABLE_SHARDS_MAX */
+    uint32_t firing_threads; /* threads that run handlers; 1 to 64 */
+    uint32_t batch;          /* the most timers that fire in one transaction; 1 to 4096 */
+    size_t window_max;       /* the most timers in memory; at least 2 * batch. Each handler with limits may have one */
+    uint64_t precision_ns;   /* of the timers in memory; a power of two, at most 2^32 */
+    uint64_t lease_ns;       /* at least 300 ms. A handler with a transaction must not take longer */
+    uint64_t horizon_ns;     /* timers that are due within this time are in memory */
+    uint64_t rescan_ns;      /* how often the window is read again; at most horizon_ns */
+    uint64_t patience_ns;    /* how long a call waits for a store that cannot be reached */
+    verge_durable_log log;   /* NULL: nobody listens */
     void *log_context;
 } verge_durable_options;
 
-VERGE_API int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size);
-
-static inline int verge_durable_options_init(verge_durable_options *options) {
-    return verge_durable_options_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_durable_options_init(verge_durable_options *options, size_t struct_size);
 
 /* 0 if open would accept the options; otherwise -EINVAL, and the text names the field and the reason. */
 VERGE_API int verge_durable_options_explain(const verge_durable_options *options, char *text, size_t size);
@@ -136,8 +134,8 @@ VERGE_API int verge_durable_options_explain(const verge_durable_options *options
 /*
  * Opens a node. It fires timers from now on. Timers whose handler is not registered wait until it is.
  *
- * The defaults: 64 shards, 2 runners, a batch of 256, 131,072 timers in memory, a precision of 2^20 ns, a lease of 10
- * s, a horizon of 5 s, a rescan every 2 s, 30 s of patience.
+ * The defaults: 64 shards, 2 firing threads, a batch of 256, 131,072 timers in memory, a precision of 2^20 ns, a lease
+ * of 10 s, a horizon of 5 s, a rescan every 2 s, 30 s of patience.
  *
  * -EINVAL: an option or the URL makes no sense (verge_durable_options_explain). -EPROTONOSUPPORT: this library was
  * built without that store. -ENOENT: there is no such file or database, or it has no tables, and create is not set.
@@ -176,7 +174,8 @@ typedef struct verge_durable_firing {
 
 typedef enum verge_durable_verdict {
     VERGE_DURABLE_DONE = 0, /* the timer has ended; a periodic one waits for its next tick */
-    VERGE_DURABLE_RETRY,    /* what was written through the transaction is undone, and the timer fires again later */
+    VERGE_DURABLE_RETRY,    /* what was written through the transaction is undone, and the timer fires again later. Of
+                               a periodic timer without a rule, the next ticks are counted from that time on */
     VERGE_DURABLE_DEAD,     /* what was written through the transaction is undone, and the timer is given up */
 } verge_durable_verdict;
 
@@ -240,11 +239,7 @@ typedef struct verge_durable_handler_options {
     uint32_t reserved; /* 0 */
 } verge_durable_handler_options;
 
-VERGE_API int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size);
-
-static inline int verge_durable_handler_init(verge_durable_handler_options *options) {
-    return verge_durable_handler_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_durable_handler_init(verge_durable_handler_options *options, size_t struct_size);
 
 /*
  * The defaults: the handler runs in the transaction, run_ns is 60 s, there are 20 attempts, the backoff goes from 1 s
@@ -293,7 +288,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_list_controls(verge_durable *durable,
 
 /* ---- timers ---- */
 
-/* What schedule does if a timer with the same key is pending. If none is, it schedules one. */
+/* What start does if a timer with the same key is pending. If none is, it starts one. */
 typedef enum verge_durable_conflict {
     VERGE_DURABLE_REFUSE = 0, /* it returns -EEXIST */
     VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload, period and rule, and all its attempts */
@@ -309,9 +304,9 @@ typedef struct verge_durable_request {
     size_t key_size; /* 0: the key is text that ends with a 0 */
     const void *payload;
     size_t payload_size;
-    uint64_t period_ns;                 /* 0: once. Otherwise it is due again one period after it was due */
+    uint64_t period_ns;                 /* 0: once. Otherwise it is due again one period after it was due, or retried */
     verge_interval_policy policy;       /* periodic, or with a rule: what happens to missed ticks */
-    verge_durable_id id;                /* 0, unless it repeats a schedule that returned -EREMOTEIO (D7) */
+    verge_durable_id id;                /* 0, unless it repeats a start that returned -EREMOTEIO (D7) */
     verge_durable_conflict on_conflict; /* with a key: if a timer with this key is pending, *ret_id is its id */
     uint32_t reserved_32;               /* 0 */
     const char *rule;                   /* NULL: none. Otherwise when it is due again; see below */
@@ -329,27 +324,27 @@ typedef struct verge_durable_request {
 
 /*
  * ret_id may be NULL. *ret_id is set on success, and also if the call returns -EREMOTEIO. -EEXIST: a timer with that
- * key is pending; or request->id is that of another timer. The key of a periodic timer is taken while its handler runs,
- * too: scheduling it there returns -EEXIST. -EINVAL: a field makes no sense, the rule is none (verge_recurrence_explain
- * says why), or this machine does not have its time zone. -EPROTO: the tables do not take rules until
- * verge_durable_contract was called, since older programs would lose them. -ENAMETOOLONG: the key is too long.
- * -EMSGSIZE: the payload is too
- * large. -EOVERFLOW: a time is beyond 2^63 - 1. Calls that several threads and tasks make at the same time share
- * commits.
+ * key is pending; or request->id is that of another timer, whatever on_conflict says. The key of a recurring timer is
+ * taken while its handler runs, too: starting it there returns -EEXIST, whatever on_conflict says. So are, in a handler
+ * with a transaction, the keys of the other timers of its batch that have not ended. -EINVAL: a field makes no sense,
+ * the id is of a shard that does not exist, the rule is none (verge_recurrence_explain says why), or this machine does
+ * not have its time zone. -EPROTO: the tables do not take rules until verge_durable_contract was called, since older
+ * programs would lose them. -ENAMETOOLONG: the key is too long. -EMSGSIZE: the payload is too large. -EOVERFLOW: a time
+ * is beyond 2^63 - 1. Calls that several threads and tasks make at the same time share commits.
  */
-VERGE_API VERGE_MUST_USE int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request,
-                                                    verge_durable_id *ret_id);
+VERGE_API VERGE_MUST_USE int verge_durable_start(verge_durable *durable, const verge_durable_request *request,
+                                                 verge_durable_id *ret_id);
 
-/* Schedules all or none, in one commit, and returns how many. Requests whose key is taken are left out: their id is 0.
+/* Starts all or none, in one commit, and returns how many. Requests whose key is taken are left out: their id is 0.
  * ret_ids may be NULL. */
-VERGE_API VERGE_MUST_USE int verge_durable_schedule_many(verge_durable *durable, const verge_durable_request *requests,
-                                                         size_t count, verge_durable_id *ret_ids);
+VERGE_API VERGE_MUST_USE int verge_durable_start_many(verge_durable *durable, const verge_durable_request *requests,
+                                                      size_t count, verge_durable_id *ret_ids);
 
-/* Schedules in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when that
- * transaction is committed. On SQLite, begin it with BEGIN IMMEDIATE: where somebody else writes, one that has only
- * read so far gets -EAGAIN. */
-VERGE_API VERGE_MUST_USE int verge_durable_schedule_in(verge_durable *durable, void *transaction,
-                                                       const verge_durable_request *request, verge_durable_id *ret_id);
+/* Starts a timer in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when
+ * that transaction is committed. On SQLite, begin it with BEGIN IMMEDIATE: where somebody else writes, one that has
+ * only read so far gets -EAGAIN. */
+VERGE_API VERGE_MUST_USE int verge_durable_start_in(verge_durable *durable, void *transaction,
+                                                    const verge_durable_request *request, verge_durable_id *ret_id);
 
 /* From any node; for the results see D5. After VERGE_RUNNING from cancel: a handler outside does not run again. A
  * handler in its transaction may run again, if it returns VERGE_DURABLE_RETRY or the timer is periodic. */
@@ -415,7 +410,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_check(verge_durable *durable, char *t
 
 typedef struct verge_durable_stats {
     size_t struct_size; /* set by the caller */
-    uint64_t scheduled;
+    uint64_t started;
     uint64_t cancelled;
     uint64_t reset;
     uint64_t done; /* firings whose handler returned VERGE_DURABLE_DONE, and that were committed */
@@ -425,7 +420,7 @@ typedef struct verge_durable_stats {
     uint64_t early;    /* timers that were not due yet by the store's clock */
     uint64_t fenced;   /* firings that were refused, as the shard had another owner */
     uint64_t unknown;  /* timers whose handler is not registered on this node */
-    uint64_t commits;  /* of calls; scheduled / commits says how many calls share a commit */
+    uint64_t commits;  /* of calls; started / commits says how many calls share a commit */
     uint64_t firings;  /* transactions that fired timers */
     uint64_t queries;  /* for leases and the window */
     uint64_t connects; /* connections to the store that were made, by all threads */
@@ -436,12 +431,10 @@ typedef struct verge_durable_stats {
 
 VERGE_API int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_stats);
 
-/* Adds to the histogram how late handlers began, in ns of store time. */
-VERGE_API int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness);
-
-/* Adds to the histogram how long the store took for each commit that succeeded: of calls, which share commits, and of
- * firings. In ns. */
-VERGE_API int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time);
+/* Adds to the histograms how late handlers began, in store time, and how long the store took for each commit that
+ * succeeded: of calls, which share commits, and of firings. In ns. Either may be NULL. */
+VERGE_API int verge_durable_get_histograms(verge_durable *durable, verge_histogram *lateness,
+                                           verge_histogram *commit_time);
 
 /* A node that owns shards; or nobody, who is node 0. */
 typedef struct verge_durable_owner {
@@ -471,9 +464,8 @@ VERGE_API int verge_durable_metrics(verge_durable *durable, char *buffer, size_t
  * timers in memory and overdue, dead ones, what was done, how late, and how long commits took. It lists up to 32 timers
  * that are overdue by more than a second, in this node's shards, and 32 dead ones. Whoever has the page's token can
  * cancel the former, and retry or forget the latter. While somebody looks, the store is asked three times more at each
- * renewal of the lease, for what other nodes own and for these timers. Before
- * verge_durable_close, remove the panel (verge_scope_remove_panel) or stop the scope. ret_panel may be NULL. -EINVAL,
- * -ENOSPC, -ENOMEM.
+ * renewal of the lease, for what other nodes own and for these timers. Before verge_durable_close, remove the panel
+ * (verge_scope_remove_panel) or destroy the scope. ret_panel may be NULL. -EINVAL, -ENOSPC, -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_show(verge_durable *durable, verge_scope *scope,
                                                 verge_scope_panel **ret_panel);

@@ -5,7 +5,7 @@
 //
 //     verge::durable timers("postgresql:///shop");
 //     timers.on("trial.end", [&](const verge::durable::firing &firing) { end_trial(firing.payload()); });
-//     timers.schedule_after("trial.end", 30 * 24h, "customer 7");
+//     timers.start_after("trial.end", 30 * 24h, "customer 7");
 //
 // What a handler returns or throws decides what becomes of its timer (verge_durable_verdict):
 //   void, VERGE_DURABLE_DONE                   the timer has ended; a periodic one waits for its next tick
@@ -126,7 +126,7 @@ class durable {
     // The url must live until the node is open.
     [[nodiscard]] static verge_durable_options options_for(const std::string &url) {
         verge_durable_options options;
-        check(verge_durable_options_init(&options));
+        check(verge_durable_options_init(&options, sizeof(options)));
         options.url = url.c_str();
         options.create = true;
         return options;
@@ -134,7 +134,7 @@ class durable {
 
     [[nodiscard]] static verge_durable_handler_options handler_options() {
         verge_durable_handler_options options;
-        check(verge_durable_handler_init(&options));
+        check(verge_durable_handler_init(&options, sizeof(options)));
         return options;
     }
 
@@ -148,52 +148,52 @@ class durable {
     template <class Handler>
     void on(const std::string &name, Handler handler, verge_durable_handler_options options = handler_options()) {
         std::lock_guard<std::mutex> guard(lock_);
-        entry &added = entries_.emplace_front(entry{this, wrap(std::move(handler))});
+        registered &added = handlers_.emplace_front(registered{this, wrap(std::move(handler))});
         options.handler = run;
         options.context = &added;
         const int error = verge_durable_register_with(durable_, name.c_str(), &options);
         if (error != 0) {
-            entries_.pop_front();
+            handlers_.pop_front();
             check(error);
         }
     }
 
-    // Each schedules a timer and returns its id. Nothing: a timer with that key is pending (an empty key is none).
+    // Each starts a timer and returns its id. Nothing: a timer with that key is pending (an empty key is none).
     template <class Rep, class Period>
-    std::optional<id> schedule_after(const std::string &handler, std::chrono::duration<Rep, Period> delay,
-                                     std::string_view payload = {}, std::string_view key = {}) {
+    std::optional<id> start_after(const std::string &handler, std::chrono::duration<Rep, Period> delay,
+                                  std::string_view payload = {}, std::string_view key = {}) {
         verge_durable_request request = request_of(handler, payload, key);
         request.delay_ns = to_ns(delay);
-        return schedule(request);
+        return start(request);
     }
 
-    std::optional<id> schedule_at(const std::string &handler, time_point due, std::string_view payload = {},
-                                  std::string_view key = {}) {
+    std::optional<id> start_at(const std::string &handler, time_point due, std::string_view payload = {},
+                               std::string_view key = {}) {
         verge_durable_request request = request_of(handler, payload, key);
         request.due_ns = ns_of(due);
-        return schedule(request);
+        return start(request);
     }
 
     // By a rule of verge/recurrence.h, such as "0 9 * * mon-fri Europe/Berlin". Missed ticks: one fires for all of
     // them.
-    std::optional<id> schedule_by_rule(const std::string &handler, const std::string &rule,
-                                       std::string_view payload = {}, std::string_view key = {}) {
+    std::optional<id> start_by_rule(const std::string &handler, const std::string &rule, std::string_view payload = {},
+                                    std::string_view key = {}) {
         verge_durable_request request = request_of(handler, payload, key);
         request.rule = rule.c_str();
         request.policy = VERGE_INTERVAL_SKIP;
-        return schedule(request);
+        return start(request);
     }
 
-    std::optional<id> schedule(const verge_durable_request &request) {
+    std::optional<id> start(const verge_durable_request &request) {
         id timer = 0;
-        const int error = verge_durable_schedule(durable_, &request, &timer);
+        const int error = verge_durable_start(durable_, &request, &timer);
         return unless_taken(error, timer);
     }
 
     // In a transaction of the caller's: sqlite3 * or PGconn *.
-    std::optional<id> schedule_in(void *transaction, const verge_durable_request &request) {
+    std::optional<id> start_in(void *transaction, const verge_durable_request &request) {
         id timer = 0;
-        const int error = verge_durable_schedule_in(durable_, transaction, &request, &timer);
+        const int error = verge_durable_start_in(durable_, transaction, &request, &timer);
         return unless_taken(error, timer);
     }
 
@@ -246,7 +246,7 @@ class durable {
     }
 
   private:
-    struct entry {
+    struct registered {
         durable *owner;
         std::function<verge_durable_verdict(const firing &)> call;
     };
@@ -273,7 +273,7 @@ class durable {
 
     // No exception gets into the C library.
     static verge_durable_verdict run(const verge_durable_firing *from) {
-        const entry &called = *static_cast<const entry *>(from->context);
+        const registered &called = *static_cast<const registered *>(from->context);
         const firing fired(from);
         try {
             return called.call(fired);
@@ -315,8 +315,8 @@ class durable {
 
     verge_durable *durable_ = nullptr;
     exception_handler on_exception_;
-    std::mutex lock_; // of entries_
-    std::forward_list<entry> entries_;
+    std::mutex lock_; // of handlers_
+    std::forward_list<registered> handlers_;
 };
 
 } // namespace verge

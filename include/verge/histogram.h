@@ -13,9 +13,9 @@
  *   H2 quantiles    t <= quantile(q) <= t + t / 8 and quantile(q) <= max, where t is the true quantile.
  *   H3 saturation   a count or sum that does not fit into 64 bits stays at 2^64 - 1; nothing wraps.
  *   H4 empty        a histogram of zero bytes is empty. There is nothing to initialise or destroy.
- *   H5 one writer   one thread records, adds and resets. Any thread may read at the same time, without locks. If a
- *                   reader sees a value in a bucket, it also sees it in count, sum, min and max. (During a reset, a
- *                   reader may see a part of the histogram reset.)
+ *   H5 one writer   one thread records, adds and clears. Any thread may read at the same time, without locks. If a
+ *                   reader sees a value in a bucket, it also sees it in count, sum, min and max. (During a clear, a
+ *                   reader may see a part of the histogram cleared.)
  *   H6 cost         recording has no branch that depends on the value, no division and no allocation.
  *
  * A histogram pointer must not be NULL.
@@ -44,13 +44,13 @@ typedef struct verge_histogram {
 
 /* ---- for the writer ---- */
 
-VERGE_API void verge_histogram_record(verge_histogram *histogram, uint64_t value);
-VERGE_API void verge_histogram_record_many(verge_histogram *histogram, uint64_t value, uint64_t times);
+/* Records a value `times` times. If `times` is 0, nothing changes. */
+VERGE_API void verge_histogram_record(verge_histogram *histogram, uint64_t value, uint64_t times);
 
 /* Adds all values of `from`. The caller must be the writer of `into`. `from` may have another writer. */
 VERGE_API void verge_histogram_add(verge_histogram *into, const verge_histogram *from);
 
-VERGE_API void verge_histogram_reset(verge_histogram *histogram);
+VERGE_API void verge_histogram_clear(verge_histogram *histogram);
 
 /* ---- for any thread ---- */
 

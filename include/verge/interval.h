@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * verge/interval.h - when periodic ticks are due, and what happens to missed ones. It only computes: it reads no clock
- * and does not wait. deadline() says until when to sleep, and next(now) takes a tick if one is due.
+ * and does not wait. deadline_ns says until when to sleep, and next(now) takes a tick if one is due.
  *
  * Words
  *   deadline   when the next tick is due. VERGE_NEVER: there are no more ticks, as the end of time is reached.
@@ -46,13 +46,19 @@ typedef enum verge_interval_policy {
  * a default wheel on a busy machine. */
 #define VERGE_INTERVAL_TOLERANCE_NS UINT64_C(5000000)
 
-/* Use the functions below. */
+/*
+ * You may read all fields, and change these between two ticks; the next tick stays where it is:
+ *   period_ns      not 0. Overdue ticks are counted by the new period.
+ *   policy
+ *   burst_cap      for burst: at most this many ticks are due at once. 0, the default: any number.
+ *   tolerance_ns   for delay. At most half a period has an effect, even if more is set. 0: any lateness moves the grid.
+ */
 typedef struct verge_interval {
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* when the next tick is due; VERGE_NEVER: there are no more ticks. reset changes it */
     uint64_t period_ns;
     uint64_t tolerance_ns;
     uint64_t burst_cap;
-    uint32_t policy;
+    verge_interval_policy policy;
     uint32_t reserved_flags;
     uint64_t reserved[3];
 } verge_interval;
@@ -69,40 +75,15 @@ VERGE_API int verge_interval_init(verge_interval *interval, uint64_t first_ns, u
 
 /*
  * Takes a tick if one is due at now_ns. Returns 1 if it took one, and *ret_tick (which may be NULL) describes it.
- * Returns 0 if none is due, also when time has gone backwards. -EINVAL: the interval was not initialised, or now_ns is
- * VERGE_NEVER.
+ * Returns 0 if none is due, also when time has gone backwards. -EINVAL: the interval was not initialised, its period or
+ * policy makes no sense, or now_ns is VERGE_NEVER.
  */
 VERGE_API int verge_interval_next(verge_interval *interval, uint64_t now_ns, verge_tick *ret_tick);
 
-/* When the next tick is due. It is in the past if a tick is due already. VERGE_NEVER: there are no more ticks. */
-VERGE_API uint64_t verge_interval_deadline(const verge_interval *interval);
-
-/* ---- starting anew: overdue ticks are forgotten, period and policy stay ---- */
-
-/* The next tick is due: a period from now; now; after a duration from now; at a given time. -EOVERFLOW if that is at or
- * beyond VERGE_NEVER. */
-VERGE_API int verge_interval_reset(verge_interval *interval, uint64_t now_ns);
-VERGE_API int verge_interval_reset_immediately(verge_interval *interval, uint64_t now_ns);
-VERGE_API int verge_interval_reset_after(verge_interval *interval, uint64_t now_ns, uint64_t duration_ns);
-VERGE_API int verge_interval_reset_at(verge_interval *interval, uint64_t deadline_ns);
-
-/* ---- settings: the deadline of the next tick stays; a new setting applies when that tick is taken ---- */
-
-/* -EINVAL: a period of 0. Overdue ticks are counted by the new period. */
-VERGE_API int verge_interval_set_period(verge_interval *interval, uint64_t period_ns);
-VERGE_API uint64_t verge_interval_period(const verge_interval *interval);
-
-/* -EINVAL: an unknown policy. */
-VERGE_API int verge_interval_set_policy(verge_interval *interval, verge_interval_policy policy);
-VERGE_API verge_interval_policy verge_interval_policy_of(const verge_interval *interval);
-
-/* For burst: at most this many ticks are due at once. 0, the default: any number. */
-VERGE_API int verge_interval_set_burst_cap(verge_interval *interval, uint64_t tick_count_max);
-VERGE_API uint64_t verge_interval_burst_cap(const verge_interval *interval);
-
-/* For delay. At most half a period has an effect, even if more is set. 0: any lateness moves the grid. */
-VERGE_API int verge_interval_set_tolerance(verge_interval *interval, uint64_t tolerance_ns);
-VERGE_API uint64_t verge_interval_tolerance(const verge_interval *interval); /* the one in effect */
+/* Starts anew: overdue ticks are forgotten, and the next tick is due at this time. Pass now_ns + period_ns for a tick
+ * one period from now, and now_ns for one at once. -EINVAL: the interval was not initialised, or the time is
+ * VERGE_NEVER. */
+VERGE_API int verge_interval_reset(verge_interval *interval, uint64_t deadline_ns);
 
 #ifdef __cplusplus
 }

@@ -31,14 +31,14 @@
  *   io_uring   the kernel does everything, also for regular files. It uses threads of its own for some operations, such
  *              as those on regular files. It cannot stop these half way, so a call may return after its deadline, with
  *              its result.
- *   epoll      operations without readiness (regular files, fsync, openat) are done at once if the page cache allows
- *              it, and else on a thread (verge/blocking.h), which cannot stop them half way either. If all threads are
- *              busy, such a call waits for one, until its deadline or the cancellation of its task; a call that begins
- *              after that waits for a thread in any case (N3). close is done in place. In virtual time, and if no
- *              thread can be started, all of them are done in place, and block the worker. To open a FIFO (mkfifo) or a
- *              terminal line takes until the other side is there, whatever the deadline: open it with O_NONBLOCK, and
- *              wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and verge_uring return
- *              -EOPNOTSUPP.
+ *   epoll      regular files are read and written at once as far as the page cache allows. A thread
+ *              (verge/blocking.h) does the rest, and readv and writev of regular files, fsync and openat. These cannot
+ *              be stopped half way either. If all threads are busy, such a call waits for one, until its deadline or
+ *              the cancellation of its task; a call that begins after that waits for a thread in any case (N3). close
+ *              is done in place. In virtual time, and if no thread can be started, all of them are done in place, and
+ *              block the worker. To open a FIFO (mkfifo) or a terminal line takes until the other side is there,
+ *              whatever the deadline: open it with O_NONBLOCK, and wait with verge_poll. accept sets its listening
+ *              socket to O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
  *
  * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
  */
@@ -127,7 +127,7 @@ struct io_uring_sqe;
  * user_data itself, and clears flags that link the entry to others or suppress its completion. The call returns res of
  * the completion, and *ret_flags (which may be NULL) gets its flags. prepare may be called several times: if the
  * operation was interrupted, found no room, or is late. An operation that gives several results is stopped after the
- * first. Results that it gives before it has stopped are lost.
+ * first. Further results, which it gives before it has stopped, are lost.
  */
 VERGE_API VERGE_MUST_USE int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
                                          uint32_t *ret_flags, uint64_t deadline_ns);

@@ -4,8 +4,8 @@
  *
  *     for (;;) {
  *         n = epoll_wait(epoll, events, 64, verge_loop_timeout_ms(wheel, now_ns));
- *         now_ns = ...;                                    once a turn
- *         ... handle the events: they start and stop timers ...
+ *         now_ns = ...;                                    once a round
+ *         ... handle the events: they start and cancel timers ...
  *         verge_loop_run(&loop, now_ns);
  *     }
  *
@@ -15,17 +15,20 @@
  *
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
- *                   order in which they were started. Only due timers are sorted.
- *                   In a run that a callback makes, timers that were started in the outer run for a time that had
- *                   already come are called back first.
- *   E2 one turn     a run calls back each timer at most once, and none that was started during the run. If such a timer
+ *                   order in which they were started. This costs little: a run sorts only timers that are due.
+ *                   Exception: a timer that was started for a time which had come already is called back before those
+ *                   of the current tick, whose deadlines are less than one precision of the wheel ago.
+ *                   A callback may call verge_loop_run. This inner run first calls back the timers that were started
+ *                   during the outer run for a time that had already come.
+ *   E2 one round    a run calls back each timer at most once, and none that was started during the run. If such a timer
  *                   is due already (a timeout of zero), the next run calls it back, and verge_loop_timeout returns 0
  *                   until then.
- *   E3 stopped      a stopped timer is not called back, even if the callback of another timer of the same run stops it.
+ *   E3 cancelled    a cancelled timer is not called back, even if the callback of another timer of the same run cancels
+ *                   it.
  *   E4 repeat       before a timer with a period is called back, it is started again, with a deadline one period after
  *                   the `now` of the run. This cannot fail.
  *   E5 memory       zeroed memory is a timer that is not started. A start needs no memory. The loop does not touch a
- *                   timer after it was stopped, or after it was called back without a period: the callback may free
+ *                   timer after it was cancelled, or after it was called back without a period: the callback may free
  *                   it.
  *
  * A loop and its wheel are for one thread at a time. A wheel that has a loop must have no other timers.
@@ -41,8 +44,8 @@ extern "C" {
 
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
- * otherwise milliseconds, at most INT_MAX. Exact, and rounded up: the loop does not wake up before a timer is due. For
- * a wheel of nanoseconds.
+ * otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a whole millisecond,
+ * so the loop does not wake up before a timer is due. For a wheel of nanoseconds.
  */
 VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 
@@ -50,13 +53,15 @@ VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now);
 
 typedef struct verge_loop_timer verge_loop_timer;
-typedef void verge_loop_function(verge_loop_timer *timer);
+typedef void verge_loop_function(void *data, verge_loop_timer *timer);
 
 /* A timer that calls back, usually a member of an object of yours. Zeroed memory is a timer that is not started. You
- * may read callback. You may change repeat at any time: it counts from the next call back on. */
+ * may read callback and data. You may change data and repeat at any time: verge_loop_run reads them just before it
+ * calls the callback. */
 struct verge_loop_timer {
     verge_timeout timeout;
     verge_loop_function *callback;
+    void *data;      /* the callback gets it */
     uint64_t repeat; /* the period; 0: called back once */
 };
 
@@ -67,22 +72,24 @@ typedef struct verge_loop {
 
 /* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy it after
  * the last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel has
- * timers, or has or had timers with handles, or its options ask for another order. -ENOMEM. */
+ * timers, or its options ask for another order, or ask for none and timers with handles were started or reserved
+ * before. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*
  * Starts a timer, or moves it if it is started already. It is due at `deadline` and, if `repeat` is not 0, then again
- * after each period of `repeat`. It needs no memory. -EINVAL: an argument is NULL, or the wheel refuses the deadline.
- * -ERANGE: the deadline is too far (not in a default wheel). An error changes nothing.
+ * after each period of `repeat`. When it is due, `callback` gets `data` and the timer. A start needs no memory.
+ * -EINVAL: loop, timer or callback is NULL, or the wheel refuses the deadline. -ERANGE: the deadline is too far (not in
+ * a default wheel). -ENOSPC: the cap of the wheel is reached. An error changes nothing.
  */
-VERGE_API int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback,
+VERGE_API int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback, void *data,
                                uint64_t deadline, uint64_t repeat);
 
-/* Stops a timer. -ENOENT: it is not started. -EINVAL: an argument is NULL. */
-VERGE_API int verge_loop_stop(verge_loop *loop, verge_loop_timer *timer);
+/* Cancels a timer. -ENOENT: it is not started. -EINVAL: an argument is NULL. */
+VERGE_API int verge_loop_cancel(verge_loop *loop, verge_loop_timer *timer);
 
-/* Whether the timer is started. If so, it will be called back, unless it is stopped. */
-VERGE_API bool verge_loop_is_active(const verge_loop_timer *timer);
+/* Whether the timer is pending. If so, it will be called back, unless it is cancelled. */
+VERGE_API bool verge_loop_is_pending(const verge_loop_timer *timer);
 
 /* Calls back all due timers, whatever the wheel's work limit is, and returns how many. A callback may make any call on
  * the loop, even verge_loop_run. */

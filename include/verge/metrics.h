@@ -2,8 +2,9 @@
 /*
  * verge/metrics.h - statistics as text for Prometheus (exposition format 0.0.4). One call writes one text.
  *
- *     verge_label labels[] = {{"worker", "3"}, {NULL, NULL}};
- *     int length = verge_wheel_metrics(wheel, labels, buffer, sizeof(buffer));
+ *     const verge_label worker_3[] = {{"worker", "3"}, {NULL, NULL}};
+ *     const verge_label *labels[] = {worker_3};
+ *     int length = verge_wheel_metrics(&wheel, labels, 1, buffer, sizeof(buffer));
  *     if (length < 0) ...                          -- an invalid label
  *     if ((size_t)length >= sizeof(buffer)) ...    -- the text was cut off: it needs length + 1 bytes
  *
@@ -16,8 +17,11 @@
  *   M2 whole       size decides where the text is cut off, and nothing else.
  *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale.
  *
+ * A call describes one object or several of one kind. labels[i] belongs to the object with index i. For a single
+ * object, labels may be NULL.
+ *
  * You may join the texts of several calls if their families differ. The names of families begin with verge_wheel_,
- * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe several
+ * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe all
  * objects of one kind by one call.
  *
  * Errors. -EINVAL: a label name that does not match [a-zA-Z_][a-zA-Z0-9_]*, starts with __, is "le" or "quantile", or
@@ -43,37 +47,28 @@ typedef struct verge_label {
     const char *value;
 } verge_label;
 
-/* verge_wheel_get_stats as text. Call it from the thread that uses the wheel. */
-VERGE_API int verge_wheel_metrics(const verge_wheel *wheel, const verge_label *labels, char *buffer, size_t size);
-
-/* The same for several wheels. labels[i] belongs to wheels[i]. */
-VERGE_API int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *const *labels,
-                                   size_t wheel_count, char *buffer, size_t size);
+/* verge_wheel_get_stats as text. Call it from the thread that uses the wheels. */
+VERGE_API int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
+                                  char *buffer, size_t size);
 
 /* verge_service_get_stats as text, with histograms of how late callbacks began and how long they took. From any
  * thread. */
-VERGE_API int verge_service_metrics(const verge_service *service, const verge_label *labels, char *buffer, size_t size);
-
-/* The same for several services. labels[i] belongs to services[i]. */
-VERGE_API int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels,
-                                     size_t service_count, char *buffer, size_t size);
+VERGE_API int verge_service_metrics(verge_service *const *services, const verge_label *const *labels,
+                                    size_t service_count, char *buffer, size_t size);
 
 /*
  * How many timers are pending, and how many are overdue by more than a second, by what started them: the label
  * source="..." has the label of the timers or, for timers without one, the name of their callback. A leak is a source
- * that only ever grows. The call reads each timer of the service once (about 5 ms for a million of them, on the calling
- * thread), so call it when somebody asks, not more often. From any thread. -EINVAL also: a label "source", or more than
- * 30 labels.
+ * that only ever grows. The call reads each timer of the service twice (a million of them take milliseconds, on the
+ * calling thread), so call it when somebody asks, not more often. To find names, it may read the program's file. From
+ * any thread. -EINVAL also: a label "source", or more than 30 labels.
  */
-VERGE_API int verge_service_source_metrics(verge_service *service, const verge_label *labels, char *buffer,
-                                           size_t size);
-VERGE_API int verge_services_source_metrics(verge_service *const *services, const verge_label *const *labels,
-                                            size_t service_count, char *buffer, size_t size);
+VERGE_API int verge_service_source_metrics(verge_service *const *services, const verge_label *const *labels,
+                                           size_t service_count, char *buffer, size_t size);
 
-/* verge_runtime_get_stats as text, for one runtime or several. From any thread. */
-VERGE_API int verge_runtime_metrics(verge_runtime *runtime, const verge_label *labels, char *buffer, size_t size);
-VERGE_API int verge_runtimes_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,
-                                     size_t runtime_count, char *buffer, size_t size);
+/* verge_runtime_get_stats as text. From any thread. */
+VERGE_API int verge_runtime_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,
+                                    size_t runtime_count, char *buffer, size_t size);
 
 /* The unit of a histogram's values, and the unit in the text. The bounds in the text are fixed, so that histograms of
  * several machines can be added up. */
@@ -84,9 +79,8 @@ typedef enum verge_metrics_unit {
 } verge_metrics_unit;
 
 /*
- * Your own histograms, as one family. labels[i] belongs to histograms[i]. labels may be NULL for a single histogram.
- * From any thread. Also -EINVAL: a name that does not match [a-zA-Z_:][a-zA-Z0-9_:]*, a help that is NULL or not UTF-8,
- * an unknown unit.
+ * Your own histograms, as one family. From any thread. Also -EINVAL: a name that does not match
+ * [a-zA-Z_:][a-zA-Z0-9_:]*, a help that is NULL or not UTF-8, an unknown unit.
  */
 VERGE_API int verge_histogram_metrics(const char *name, const char *help, verge_metrics_unit unit,
                                       const verge_histogram *const *histograms, const verge_label *const *labels,

@@ -41,11 +41,7 @@ typedef struct verge_process_options {
     uint64_t grace_ns; /* between SIGTERM and SIGKILL, in real time. 0: SIGKILL at once */
 } verge_process_options;
 
-VERGE_API int verge_process_options_init_sized(verge_process_options *options, size_t struct_size);
-
-static inline int verge_process_options_init(verge_process_options *options) {
-    return verge_process_options_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_process_options_init(verge_process_options *options, size_t struct_size);
 
 typedef struct verge_process_result {
     size_t struct_size;      /* set by the caller */

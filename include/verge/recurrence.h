@@ -20,21 +20,22 @@
  * The text has one of three forms. A zone may follow each of them.
  *   "30 9 * * mon-fri"    five fields as of cron: minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or
  *                         jan-dec), day of the week (0-7 or sun-sat; 0 and 7 are Sunday). A field is a list, separated
- *                         by commas, of numbers, ranges "9-17", "*" for all, and steps "9-17/2" and "*" "/15".
+ *                         by commas, of numbers, ranges "9-17", "*" for all, and steps: "9-17/2", or "*" directly
+ *                         followed by "/15" (not written as one here, as it would end the comment).
  *   "@daily"              also @hourly, @midnight, @weekly (Sunday), @monthly, @yearly and @annually.
  *   "mon-fri 09:00,17:30" days and local times. The days are days of the week, days of the month ("1,15") or "*".
  *
  * Promises, where next is the result of verge_recurrence_next(rule, zone, after)
  *   N1 later         next > after, and no occurrence lies between them.
- *   N2 the days      if the day of the month and the day of the week are both restricted, either is enough. A field
- *                    that begins with "*" does not restrict in this sense: then both must match. cron does the same.
+ *   N2 the days      if neither the day of the month nor the day of the week begins with "*", a day has to match at
+ *                    least one of these two fields. Otherwise it has to match both. cron does the same.
  *   N3 fixed hours   a rule whose hour field does not begin with "*" has one occurrence for each of its local times:
- *                    the first moment at which the clock shows this time or a later one. So a local time in a gap comes
- *                    at the end of the gap (several in one gap come together, once), and one that the clock shows twice
- *                    comes the first time only.
+ *                    the first moment at which the clock shows this time or a later one. A local time that the clock
+ *                    shows twice comes the first time only. A local time in a gap comes at the end of the gap. If
+ *                    several are in one gap, the rule comes once for all of them.
  *   N4 every hour    a rule whose hour field begins with "*", such as "30 * * * *", comes whenever the clock shows such
- *                    a time: not for times in a gap, and twice if the clock shows the time twice. So it comes every
- *                    hour.
+ *                    a time: not for times in a gap, and twice if the clock shows the time twice. So "30 * * * *" goes
+ *                    on coming once an hour when the clock is set forward or back by one hour.
  *   N5 pure          the result depends on the arguments alone.
  *   N6 bounded       the time of a call is bounded, whatever the rule and the zone.
  *
@@ -68,8 +69,8 @@ typedef struct verge_recurrence {
  * the rule never comes ("0 0 30 2 *"); see verge_recurrence_explain. */
 VERGE_API VERGE_MUST_USE int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence);
 
-/* Writes a sentence that says why verge_recurrence_parse refuses this text, and returns what that returns. The sentence
- * is cut to the size. It is empty if there is nothing to say. */
+/* Writes a sentence that says why verge_recurrence_parse refuses this text, and returns 0 or the same error. The
+ * sentence is cut to the size. It is empty if there is nothing to say. */
 VERGE_API int verge_recurrence_explain(const char *rule, char *text, size_t size);
 
 typedef struct verge_zone verge_zone;
@@ -89,7 +90,7 @@ VERGE_API VERGE_MUST_USE int verge_zone_read(const void *bytes, size_t size, con
 /* NULL is allowed. */
 VERGE_API void verge_zone_close(verge_zone *zone);
 
-/* The next occurrence after a time. zone may be NULL: UTC. Returns VERGE_NEVER if there is none before the year 2262
+/* The next occurrence after a time. zone may be NULL: UTC. Returns VERGE_NEVER if there is none before April 2262
  * (2^63 ns), or if the rule was not initialised. */
 VERGE_API uint64_t verge_recurrence_next(const verge_recurrence *rule, const verge_zone *zone, uint64_t after_ns);
 

@@ -3,9 +3,9 @@
  * verge/scope.h - shows the timers of a program on a page in the browser. The program itself serves the page.
  *
  *     verge_scope *scope;
- *     if (verge_scope_start(service, NULL, NULL, &scope) == 0) puts(verge_scope_address(scope));
+ *     if (verge_scope_create(service, NULL, NULL, &scope) == 0) puts(verge_scope_address(scope));
  *     ...
- *     verge_scope_stop(scope);                    -- before verge_service_destroy
+ *     verge_scope_destroy(scope);                    -- before verge_service_destroy
  *
  * The page shows what is wrong now, who has started timers (by label, or by the callback's name), when they are due,
  * how late they were, what each worker does, and how full the wheels are. `verge scope` lists the scopes of your
@@ -76,45 +76,44 @@ typedef struct verge_scope_options {
     const verge_allocator *allocator; /* NULL: verge_allocator_default() */
 } verge_scope_options;
 
-VERGE_API int verge_scope_options_init_sized(verge_scope_options *options, size_t struct_size);
+VERGE_API int verge_scope_options_init(verge_scope_options *options, size_t struct_size);
 
-static inline int verge_scope_options_init(verge_scope_options *options) {
-    return verge_scope_options_init_sized(options, sizeof(*options));
-}
-
-/* Why options are refused. 0: verge_scope_start accepts them, and text is empty. Otherwise its error, -EINVAL or
+/* Why options are refused. 0: verge_scope_create accepts them, and text is empty. Otherwise its error, -EINVAL or
  * -ENAMETOOLONG, and text gets a sentence that names the field and the reason, cut to size bytes. 128 bytes are
  * enough, unless the address is long. */
 VERGE_API int verge_scope_options_explain(const verge_scope_options *options, char *text, size_t size);
 
 /*
  * Starts to serve the page. It shows the timers of the service, and those of the runtime's tasks. Either may be NULL.
- * Neither can be destroyed before verge_scope_stop: their destroy returns -EBUSY. If an earlier program has left a
+ * Neither can be destroyed before verge_scope_destroy: their destroy returns -EBUSY. If an earlier program has left a
  * socket at this path, it is replaced. -EINVAL, -ENAMETOOLONG: see verge_scope_options_explain. -EBUSY: another scope
  * shows the service or the runtime. -EADDRINUSE and others: errors of bind(2) and other system calls. -EAGAIN: no
  * thread could be started. -ENOMEM.
  */
-VERGE_API VERGE_MUST_USE int verge_scope_start(verge_service *service, verge_runtime *runtime,
-                                               const verge_scope_options *options, verge_scope **ret_scope);
+VERGE_API VERGE_MUST_USE int verge_scope_create(verge_service *service, verge_runtime *runtime,
+                                                const verge_scope_options *options, verge_scope **ret_scope);
 
 /* Disconnects the clients, removes the Unix socket, forgets the wheels, and waits for the end of its thread, which
  * takes a moment. NULL is allowed. */
-VERGE_API int verge_scope_stop(verge_scope *scope);
+VERGE_API int verge_scope_destroy(verge_scope *scope);
 
 /* The address for a browser ("http://127.0.0.1:43210/TOKEN/") or, if it is a Unix socket, for `verge scope`
- * ("unix:PATH"). It is valid until verge_scope_stop. */
+ * ("unix:PATH"). It is valid until verge_scope_destroy. */
 VERGE_API const char *verge_scope_address(const verge_scope *scope);
 
 /*
- * Shows a wheel that belongs to no service. Its owner publishes it; scope never reads the wheel itself. add and remove
- * may be called from any thread. publish must be called by the thread that uses the wheel, for example after each poll.
- * While nobody looks, publish is one comparison. While somebody looks, it copies the wheel's statistics, at most four
- * times a second. name is copied. After remove, *ret_wheel is invalid. The wheel may be destroyed before remove, if it
- * is not published any more.
- * -EINVAL: an argument makes no sense. -ENOSPC: there are VERGE_SCOPE_WHEELS_MAX wheels already. -ENOMEM.
+ * Shows a wheel that belongs to no service. Its owner publishes it; scope never reads the wheel itself. name is copied.
+ * From any thread. -EINVAL: an argument makes no sense. -ENOSPC: there are VERGE_SCOPE_WHEELS_MAX wheels already.
+ * -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_add_wheel(verge_scope *scope, const char *name, verge_scope_wheel **ret_wheel);
+
+/* While somebody looks, copies the wheel's statistics, at most four times a second. While nobody looks, it is one
+ * comparison. Call it in the thread that uses the wheel, for example after each poll. -EINVAL. */
 VERGE_API int verge_scope_publish(verge_scope_wheel *shown, const verge_wheel *wheel);
+
+/* Shows it no more; `shown` is invalid then. The wheel may be destroyed before, if it is not published any more. From
+ * any thread. -EINVAL. */
 VERGE_API int verge_scope_remove_wheel(verge_scope_wheel *shown);
 
 /*
@@ -141,9 +140,9 @@ typedef struct verge_scope_figure {
  * ask writes up to count figures and returns how many. It writes the same figures in the same order each time, except
  * PARTs: these come last, and may come and go. It runs on scope's thread, so it may take a lock for a moment, but must
  * not wait, nor add or remove panels. release, which may be NULL, is called once with the context when ask will not be
- * called any more: in verge_scope_remove_panel, or in verge_scope_stop, which removes the panels that are left. remove
- * waits for an ask that runs. name is copied. -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error release
- * is not called.
+ * called any more: in verge_scope_remove_panel, or in verge_scope_destroy, which removes the panels that are left.
+ * remove waits for an ask that runs. name is copied. -EINVAL; -ENOSPC: VERGE_SCOPE_PANELS_MAX; -ENOMEM. After an error
+ * release is not called.
  */
 typedef size_t (*verge_scope_ask)(void *context, verge_scope_figure *ret_figures, size_t count);
 

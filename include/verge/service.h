@@ -12,9 +12,10 @@
  *   metronome  a thread that publishes the time while workers are busy, and watches for stuck workers.
  *
  * Promises, in addition to G1 to G9 (verge/wheel.h); deadlines are times on the service's clock
- *   G7  memory     differs from the wheel: a timer takes a record of 64 bytes. A worker also keeps up to 256 free
- *                  records, and those of cancelled timers on their way back to it. Records, and the wheels of workers
- *                  that stay, keep their memory for later timers. A reset needs no memory.
+ *   G7  memory     differs from the wheel: a timer takes a record of 64 bytes. A worker also holds up to 256 free
+ *                  records, up to 1,024 new ones, and those of timers that other threads cancelled, until it takes them
+ *                  from its inbox. Records keep their memory until the service ends. The wheel of a worker keeps its
+ *                  memory until the worker leaves. A reset needs no memory.
  *   G10 verdicts   if cancel or reset returns 0, the old deadline will never fire.
  *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
  *                  however workers join, leave and die, and threads cancel and reset.
@@ -23,15 +24,15 @@
  *
  * Verdicts: what cancel, reset and shutdown return
  *   0              done. After cancel, the timer will not run. After reset, it will not run before the new deadline.
- *   VERGE_RUNNING  the callback is running now. After cancel, it does not run again, unless it is reset after that: a
- *                  callback may reset its own timer (see shutdown). After reset, it runs again at the new deadline,
- *                  when the callback has returned.
+ *   VERGE_RUNNING  the callback is running now. After cancel, the timer does not run again, unless a later call resets
+ *                  it: a callback may reset its own timer (see shutdown). After reset, the timer runs again at the new
+ *                  deadline, when the callback has returned.
  *   -ENOENT        the timer has ended: it has run, or was cancelled before.
  *   -EBADF         this number was never a handle.
  *
  * A callback may start, cancel and reset timers, also its own, and may leave its worker. It cannot destroy its service
- * (-EDEADLK). A timer that a callback starts for now or the past runs in the next pass. So timers that start themselves
- * again cannot starve others. Callbacks run outside every lock.
+ * (-EDEADLK). A timer that a callback starts for now or the past runs in a later pass, after all timers that were due
+ * before it. So timers that start themselves again cannot starve others. Callbacks run outside every lock.
  *
  * fork. The child has none of the service's threads. In it, every call that starts, ends, moves or waits for a timer,
  * or changes workers, returns -ECHILD at once, verge_service_destroy too: the service's memory goes when the child ends
@@ -62,7 +63,7 @@ typedef struct verge_firing {
     verge_timer timer;
     void *argument;
     uint64_t scheduled_ns; /* its deadline */
-    uint64_t actual_ns;    /* the time of this pass, read from the clock before the callback began */
+    uint64_t actual_ns;    /* when the pass began or, if later, when the callback before this one had returned */
     uint64_t missed;       /* periodic timers: ticks since the last callback that will not be made up for */
 } verge_firing;
 
@@ -87,17 +88,16 @@ typedef struct verge_service_options {
     bool check_deadlines;  /* see below */
     uint64_t
         precision_ns; /* a power of two, at most 2^40; a timer runs at the first multiple at or after its deadline */
-    uint64_t
-        resolution_ns; /* how often the metronome publishes, at most; 1 to 2^40, else -EINVAL, as for the precision */
-    verge_clock clock; /* now_ns NULL: monotonic */
-    size_t timer_cap;  /* how many timers may exist at one time, then -ENOSPC; 0: no cap */
-    size_t batch;      /* how many callbacks one pass may run */
+    uint64_t resolution_ns;  /* the metronome publishes the time at most once in this many ns; 1 to 2^40 */
+    verge_clock clock;       /* now_ns NULL: monotonic */
+    size_t timer_cap;        /* how many timers may exist at one time, then -ENOSPC; 0: no cap */
+    size_t batch;            /* how many callbacks one pass may run */
     uint64_t stuck_after_ns; /* a callback that runs longer is reported, and another worker runs the timers that wait
                                 for it; 0: callbacks are not watched */
     void (*on_stuck)(void *context,
                      const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */
     void *on_stuck_context;
-    const verge_allocator *allocator; /* NULL: verge_allocator_default(); any thread may call it */
+    const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must be thread-safe */
 } verge_service_options;
 
 /*
@@ -107,11 +107,7 @@ typedef struct verge_service_options {
  * VERGE_ASSERTS always makes this check if the clock is the monotonic or the boottime clock.
  */
 
-VERGE_API int verge_service_options_init_sized(verge_service_options *options, size_t struct_size);
-
-static inline int verge_service_options_init(verge_service_options *options) {
-    return verge_service_options_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_service_options_init(verge_service_options *options, size_t struct_size);
 
 /* Why options are refused. 0: verge_service_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
  * sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
@@ -138,20 +134,20 @@ typedef struct verge_pending {
 VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),
                                     void *context);
 
-/* add_thread starts one more worker thread. retire_thread ends one after its current callback, and its timers go to the
+/* add_worker starts one more worker thread. retire_worker ends one after its current callback, and its timers go to the
  * other workers. -EINVAL: there is no such worker, or it is your own thread. -ESHUTDOWN: a callback adds a thread while
  * the service is being destroyed. */
-VERGE_API VERGE_MUST_USE int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id);
-VERGE_API int verge_service_retire_thread(verge_service *service, uint32_t worker_id);
+VERGE_API VERGE_MUST_USE int verge_service_add_worker(verge_service *service, uint32_t *ret_worker_id);
+VERGE_API int verge_service_retire_worker(verge_service *service, uint32_t worker_id);
 
-/* now returns a cached time, published by the metronome. It is up to one resolution old while timers are due, and up to
- * 16 if none was due when the metronome last looked. Without a metronome, or while it rests, now reads the clock.
- * exact_now always reads the clock. */
+/* now returns a cached time, published by the metronome. It is up to one resolution old while timers are due.
+ * Otherwise the metronome sleeps until the next timer is due, for up to 16 resolutions, and the time may be that old.
+ * Without a metronome, or while it rests, now reads the clock. exact_now always reads the clock. */
 VERGE_API uint64_t verge_service_now(const verge_service *service);
 VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 
-/* How many timers are pending or running. Exact if no other thread uses the service at that moment. With a cap, it is
- * the counter that the cap is compared with. */
+/* How many timers are pending or running. Exact if no other thread uses the service at that moment. With a timer_cap,
+ * starts fail (-ENOSPC) while this number is equal to the cap. */
 VERGE_API size_t verge_service_count(const verge_service *service);
 
 /*
@@ -163,6 +159,20 @@ VERGE_API VERGE_MUST_USE int verge_service_wait_empty(verge_service *service, ui
 
 /* ---- timers: from any thread ---- */
 
+/*
+ * Starts a timer that runs once: at a time (not a duration), or after a delay from now, as read from the clock.
+ * ret_timer may be NULL. -ENOSPC: the cap is reached. -EOVERFLOW: now + delay_ns is VERGE_NEVER or later. -ENOMEM,
+ * -EINVAL. After a start returned 0, nothing can fail: the timer will run.
+ *
+ * These functions and verge_service_start_with write *ret_timer before the timer can run, and not afterwards. So the
+ * callback may read the handle there, and may free the object that contains *ret_timer, even if it runs on another
+ * thread before the start has returned.
+ */
+VERGE_API VERGE_MUST_USE int verge_service_start(verge_service *service, uint64_t deadline_ns, verge_callback callback,
+                                                 void *argument, verge_timer *ret_timer);
+VERGE_API VERGE_MUST_USE int verge_service_start_after(verge_service *service, uint64_t delay_ns,
+                                                       verge_callback callback, void *argument, verge_timer *ret_timer);
+
 typedef struct verge_start_options {
     size_t struct_size;      /* set by verge_start_options_init */
     verge_callback callback; /* not NULL */
@@ -173,46 +183,28 @@ typedef struct verge_start_options {
     uint64_t period_ns;           /* 0: the timer runs once */
     verge_interval_policy policy; /* periodic timers: what happens to missed ticks; by default BURST */
     uint32_t worker_id;           /* 0: the bound worker or, without one, the worker with the fewest timers. An id
-                                     without a worker counts as 0 */
+                                     without a worker: the worker with the fewest timers */
     const char *label;            /* who started it, for people (verge/scope.h). Not copied: it must stay until the
                                      service ends, as a string literal does. NULL: the name of the callback */
 } verge_start_options;
 
-VERGE_API int verge_start_options_init_sized(verge_start_options *options, size_t struct_size);
+VERGE_API int verge_start_options_init(verge_start_options *options, size_t struct_size);
 
-static inline int verge_start_options_init(verge_start_options *options) {
-    return verge_start_options_init_sized(options, sizeof(*options));
-}
-
-/*
- * Starts a timer. ret_timer may be NULL. -ENOSPC: the cap is reached. -ENOMEM, -EINVAL. After it returned 0, nothing
- * can fail: the timer will run.
- *
- * This function and the next two write *ret_timer before the timer can run, and not afterwards. So the callback may
- * read the handle there, and may free the object that contains *ret_timer, even if it runs on another thread before the
- * start has returned.
- */
-VERGE_API VERGE_MUST_USE int verge_service_start(verge_service *service, const verge_start_options *options,
-                                                 verge_timer *ret_timer);
-
-/* Starts a timer that runs once: at a time (not a duration), or after a delay from now, as read from the clock.
- * -EOVERFLOW: now + delay_ns is VERGE_NEVER or later. */
-VERGE_API VERGE_MUST_USE int verge_service_start_at(verge_service *service, uint64_t deadline_ns,
-                                                    verge_callback callback, void *argument, verge_timer *ret_timer);
-VERGE_API VERGE_MUST_USE int verge_service_start_after(verge_service *service, uint64_t delay_ns,
-                                                       verge_callback callback, void *argument, verge_timer *ret_timer);
+/* Starts a timer with options. Errors as above. */
+VERGE_API VERGE_MUST_USE int verge_service_start_with(verge_service *service, const verge_start_options *options,
+                                                      verge_timer *ret_timer);
 
 /* Returns a verdict (above). */
 VERGE_API int verge_service_cancel(verge_service *service, verge_timer timer);
 
 /* As cancel. If the callback is running, it also waits until the callback has returned, unless it is called from that
- * very callback. -EDEADLK: that callback waits, itself or through others, for the calling callback, in this service or
- * in another. The timer is cancelled then, but not waited for. */
+ * very callback. -EDEADLK: two callbacks would wait for each other, directly or through further callbacks, also of
+ * other services. The timer is cancelled then, but not waited for. */
 VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer timer);
 
-/* As cancel_wait. From now on, reset returns -ESHUTDOWN for this timer, so its callback cannot start it again. A timer
- * whose callback may reset it is ended by this call, and not by cancel or cancel_wait: while the callback runs, a reset
- * that comes after the cancel starts the timer again. */
+/* As cancel_wait, and the callback cannot start the timer again: reset returns -ESHUTDOWN while the callback runs, and
+ * -ENOENT when the timer has ended. Use this call to end a timer whose callback may reset it. cancel and cancel_wait do
+ * not end it for sure: a reset in the callback, after the cancel, starts the timer again. */
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
 /* Moves a timer's deadline to another time (not a duration), earlier or later. A periodic timer continues from there.
@@ -229,7 +221,7 @@ typedef struct verge_timer_info {
 } verge_timer_info;
 
 /* The state of a timer at this moment. -ENOENT, -EBADF: see the verdicts. */
-VERGE_API VERGE_MUST_USE int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info);
+VERGE_API VERGE_MUST_USE int verge_service_get(verge_service *service, verge_timer timer, verge_timer_info *ret_info);
 
 /* ---- workers: your own threads ---- */
 
@@ -242,11 +234,7 @@ typedef struct verge_worker_options {
     void *wake_context;
 } verge_worker_options;
 
-VERGE_API int verge_worker_options_init_sized(verge_worker_options *options, size_t struct_size);
-
-static inline int verge_worker_options_init(verge_worker_options *options) {
-    return verge_worker_options_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_worker_options_init(verge_worker_options *options, size_t struct_size);
 
 /* Makes a worker. If a bound thread ends, its worker leaves. -EBUSY: the thread is already bound to a worker of this
  * service. -ENOSPC: there are VERGE_WORKER_COUNT_MAX workers. */
@@ -263,15 +251,15 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
 VERGE_API int verge_worker_leave(verge_worker *worker);
 
 /*
- * One pass: takes the timers in the inbox, and runs those that are due by the clock, at most one batch. If none was
- * due, it waits until one is, but no longer than wait_until_ns (0: it does not wait; VERGE_NEVER: no limit), and makes
- * another pass. Returns how many callbacks ran. -ESHUTDOWN: the worker no longer exists, because it left in a callback
- * or was retired. -EBUSY: called in one of the worker's callbacks.
+ * One pass: takes the timers from the inbox into the worker's wheel, and then runs the worker's timers that are due by
+ * the clock, at most one batch. If none was due, it waits until one is, but no longer than wait_until_ns (0: it does
+ * not wait; VERGE_NEVER: no limit), and makes another pass. Returns how many callbacks ran. -ESHUTDOWN: the worker no
+ * longer exists, because it left in a callback or was retired. -EBUSY: called in one of the worker's callbacks.
  */
 VERGE_API int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns);
 
 /* When run_once will have something to do. 0: now. VERGE_NEVER: nothing is pending. */
-VERGE_API uint64_t verge_worker_next(verge_worker *worker);
+VERGE_API uint64_t verge_worker_next_wakeup(verge_worker *worker);
 
 /*
  * For a loop that waits by other means, such as epoll_wait. begin_wait returns until when the loop may wait (0: do not
@@ -301,14 +289,14 @@ typedef struct verge_service_stats {
     uint64_t cancelled_locally;  /* by the thread of their own worker */
     uint64_t cancelled_remotely; /* by other threads */
     uint64_t reset;
-    uint64_t migrated;      /* timers that changed their worker */
-    uint64_t rescued;       /* of them, those of a worker that was stuck */
-    uint64_t orphans;       /* timers without a worker, now */
-    uint64_t stuck;         /* callbacks that ran too long */
-    uint64_t entries;       /* in the wheels of all workers, now: usually one for each timer */
-    uint64_t garbage;       /* entries that belong to no timer, about */
-    uint64_t entries_moved; /* from one level of a wheel to a lower one */
-    uint64_t wakeups;       /* of workers that slept */
+    uint64_t migrated;    /* timers that changed their worker */
+    uint64_t rescued;     /* of them, those of a worker that was stuck */
+    uint64_t orphans;     /* timers without a worker, now */
+    uint64_t stuck;       /* callbacks that ran too long */
+    uint64_t linked;      /* nodes in the wheels of all workers, now: usually one for each timer */
+    uint64_t idle;        /* of them, about how many belong to no timer */
+    uint64_t nodes_moved; /* from one level of a wheel to a lower one */
+    uint64_t wakeups;     /* of workers that slept */
     uint64_t metronome_ticks;
     uint64_t clock_reads; /* by workers, in passes */
     uint64_t bytes;

@@ -3,9 +3,9 @@
  * verge/sync.h - more ways for tasks (verge/task.h) to wait for each other: select, groups, semaphore,
  * read-write lock, once, broadcast.
  *
- * The promises T1 to T4 and T7 of verge/task.h hold for these calls as well. Each waiting call has a form ending in
- * _until, which takes a deadline. select and groups are for tasks only, and return -EPERM elsewhere. The others also
- * work in plain threads: there they block the thread, and deadlines are on the monotonic clock.
+ * The promises T1 to T4 and T7 of verge/task.h hold for these calls as well. Each waiting call takes a deadline as its
+ * last argument: VERGE_NEVER waits, 0 tries. select and groups are for tasks only, and return -EPERM elsewhere. The
+ * others also work in plain threads: there they block the thread, and deadlines are on the monotonic clock.
  */
 #ifndef VERGE_SYNC_H
 #define VERGE_SYNC_H
@@ -25,24 +25,25 @@ typedef struct verge_broadcast verge_broadcast;
  * need not wait, makes that one call, and returns the index of its case. `result` of that case is what the call
  * returned. This may be an error, such as -EPIPE if a channel is closed.
  *
- *   K1 one        if an index is returned, exactly that call was made; otherwise none was. An item that was not chosen
- *                 is still in its channel, or still the sender's. A task that was not chosen can still be joined.
+ *   K1 one        if an index is returned, exactly that call was made; otherwise none was (except after -EOWNERDEAD,
+ *                 see below). An item that was not chosen is still in its channel, or still the sender's. A task that
+ *                 was not chosen can still be joined.
  *   K2 fair       if several calls need not wait, each is chosen with the same probability, whatever its index.
  *   K3 no memory  nothing is allocated, except the timer of a deadline, as in all calls that wait. The cases belong to
  *                 the caller, usually as a local array. They must not change until the call returns.
  */
 
 typedef enum verge_case_kind {
-    VERGE_CASE_NONE = 0,  /* is never chosen */
-    VERGE_CASE_RECEIVE,   /* verge_channel_receive(object, item) */
-    VERGE_CASE_SEND,      /* verge_channel_send(object, item) */
-    VERGE_CASE_JOIN,      /* verge_join(object, item) */
+    VERGE_CASE_NONE = 0,  /* is never chosen; zeroed memory is such a case */
+    VERGE_CASE_RECEIVE,   /* verge_channel_receive(object, item, ...) */
+    VERGE_CASE_SEND,      /* verge_channel_send(object, item, ...) */
+    VERGE_CASE_JOIN,      /* verge_join(object, item, ...) */
     VERGE_CASE_TIME,      /* verge_sleep_until(time_ns) */
-    VERGE_CASE_TICK,      /* verge_interval_wait(object, item) */
-    VERGE_CASE_POLL,      /* verge_poll(fd, events): `result` has the events */
-    VERGE_CASE_CONDITION, /* verge_condition_wait(object, item): see below */
-    VERGE_CASE_NEXT,      /* verge_broadcast_receive(object, position, item) */
-    VERGE_CASE_LATEST,    /* verge_broadcast_latest(object, position, item) */
+    VERGE_CASE_TICK,      /* verge_interval_wait(object, item, ...) */
+    VERGE_CASE_POLL,      /* verge_poll(fd, events, ...): `result` has the events */
+    VERGE_CASE_CONDITION, /* verge_condition_wait(object, item, ...): see below */
+    VERGE_CASE_NEXT,      /* verge_broadcast_receive(object, position, item, ...) */
+    VERGE_CASE_LATEST,    /* verge_broadcast_latest(object, position, item, ...) */
 } verge_case_kind;
 
 /* Use the functions below. */
@@ -64,77 +65,38 @@ typedef struct verge_case {
 #define VERGE_SELECT_DESCRIPTORS_MAX 8
 
 /*
- * Returns the index of the chosen case. -ETIMEDOUT: the deadline came first. -EAGAIN (try): every case would have to
- * wait. -EINVAL: a case makes no sense or has no object, there are more than VERGE_SELECT_DESCRIPTORS_MAX cases for
- * descriptors, or the cases for conditions have different mutexes. -ECANCELED; -ENOMEM. After an error, no call was
- * made. With 0 cases, it waits for the deadline.
+ * Returns the index of the chosen case. -ETIMEDOUT: the deadline came first. -EINVAL: a case makes no sense or has no
+ * object, there are more than VERGE_SELECT_DESCRIPTORS_MAX cases for descriptors, or the cases for conditions have
+ * different mutexes. -ECANCELED; -ENOMEM. After these errors, no call was made. With 0 cases, it waits for the
+ * deadline.
  *
  * Conditions: all conditions in a select must have the same mutex, and the calling task must hold it (otherwise
  * -EPERM). The select unlocks it while it waits, and locks it again before it returns. (-EOWNERDEAD: it could not, as a
- * lost task holds the mutex.) A condition always has to wait: it does not remember earlier signals.
+ * lost task holds the mutex. The call of a case may have been made.) A condition always has to wait: it does not
+ * remember earlier signals.
  */
-VERGE_API VERGE_MUST_USE int verge_select(verge_case *cases, size_t count);
-VERGE_API VERGE_MUST_USE int verge_select_until(verge_case *cases, size_t count, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_try_select(verge_case *cases, size_t count);
+VERGE_API VERGE_MUST_USE int verge_select(verge_case *cases, size_t count, uint64_t deadline_ns);
 
-static inline verge_case verge_case_of(verge_case_kind kind, void *object, void *item) {
-    const verge_case one = {kind, 0, object, item, 0, 0, -1, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}};
-    return one;
-}
+VERGE_API verge_case verge_case_receive(verge_channel *channel, void *ret_item);
+VERGE_API verge_case verge_case_send(verge_channel *channel, const void *item);
 
-static inline verge_case verge_case_none(void) {
-    return verge_case_of(VERGE_CASE_NONE, 0, 0);
-}
-
-static inline verge_case verge_case_receive(verge_channel *channel, void *ret_item) {
-    return verge_case_of(VERGE_CASE_RECEIVE, channel, ret_item);
-}
-
-static inline verge_case verge_case_send(verge_channel *channel, const void *item) {
-    return verge_case_of(VERGE_CASE_SEND, channel, (void *)(uintptr_t)item);
-}
-
-/* ret_result may be NULL. */
-static inline verge_case verge_case_join(verge_task *task, intptr_t *ret_result) {
-    return verge_case_of(VERGE_CASE_JOIN, task, ret_result);
-}
+/* ret_result may be NULL. A second case of a select for the same task gets -EBUSY, as a second join does. */
+VERGE_API verge_case verge_case_join(verge_task *task, intptr_t *ret_result);
 
 /* A time, as verge_deadline_after returns it, not a duration. */
-static inline verge_case verge_case_time(uint64_t time_ns) {
-    verge_case one = verge_case_of(VERGE_CASE_TIME, 0, 0);
-    one.time_ns = time_ns;
-    return one;
-}
+VERGE_API verge_case verge_case_time(uint64_t time_ns);
 
 /* Takes the next tick of an interval; ret_tick may be NULL. */
-static inline verge_case verge_case_tick(verge_interval *interval, verge_tick *ret_tick) {
-    return verge_case_of(VERGE_CASE_TICK, interval, ret_tick);
-}
+VERGE_API verge_case verge_case_tick(verge_interval *interval, verge_tick *ret_tick);
 
 /* events as in poll(2): POLLIN, POLLOUT. Nothing is read or written; that is up to the caller, afterwards. */
-static inline verge_case verge_case_poll(int fd, short events) {
-    verge_case one = verge_case_of(VERGE_CASE_POLL, 0, 0);
-    one.fd = fd;
-    one.events = events;
-    return one;
-}
+VERGE_API verge_case verge_case_poll(int fd, short events);
 
-static inline verge_case verge_case_condition(verge_condition *condition, verge_mutex *mutex) {
-    return verge_case_of(VERGE_CASE_CONDITION, condition, mutex);
-}
+VERGE_API verge_case verge_case_condition(verge_condition *condition, verge_mutex *mutex);
 
 /* The next item of a broadcast, or its latest item: see below. */
-static inline verge_case verge_case_next(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    verge_case one = verge_case_of(VERGE_CASE_NEXT, broadcast, ret_item);
-    one.position = position;
-    return one;
-}
-
-static inline verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    verge_case one = verge_case_of(VERGE_CASE_LATEST, broadcast, ret_item);
-    one.position = position;
-    return one;
-}
+VERGE_API verge_case verge_case_next(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
+VERGE_API verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
 
 /*
  * ---- groups: tasks that one task waits for ----
@@ -142,7 +104,7 @@ static inline verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t 
  *   verge_group group;
  *   verge_group_begin(&group);
  *   ... verge_group_spawn(&group, fetch, &requests[i]) ...
- *   error = verge_group_wait(&group);
+ *   error = verge_group_wait(&group, VERGE_NEVER);
  *
  *   P1 none outlives it   when verge_group_wait returns, other than with -EPERM or -EINVAL, all tasks of the group have
  *                         ended. So they may use local variables of the task that waits.
@@ -163,23 +125,24 @@ typedef struct verge_group {
     void *owner;
     size_t count;
     int error;
-    uint32_t guard;
+    uint32_t latch;
 } verge_group;
 
 VERGE_API int verge_group_begin(verge_group *group);
 
-/* Like verge_spawn and verge_spawn_with. -EPERM: the calling task neither began the group nor belongs to it.
- * -ECANCELED: the calling task is cancelled, or the group has failed. */
+/* A new task of the group, on the worker of the calling task. verge_spawn_with has further options, and the same
+ * errors. -EPERM: the calling task neither began the group nor belongs to it. -ECANCELED: the calling task is
+ * cancelled, or the group has failed. */
 VERGE_API VERGE_MUST_USE int verge_group_spawn(verge_group *group, verge_task_function function, void *argument);
-VERGE_API VERGE_MUST_USE int verge_group_spawn_with(verge_group *group, const verge_spawn_options *options);
 
 /* Waits until all tasks of the group have ended, however long they take. Returns 0, or what made the group fail first:
  * a task's negative value, -ECANCELED, -ETIMEDOUT, or -ENOMEM if there was no memory for the timer of the deadline. The
- * group is over then, and may begin anew. -EPERM: another task began it. */
-VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group);
-VERGE_API VERGE_MUST_USE int verge_group_wait_until(verge_group *group, uint64_t deadline_ns);
+ * group is over then, and may begin anew. -EPERM: another task began it. A deadline of 0 is no try (P1): the tasks that
+ * are left are cancelled at once. */
+VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group, uint64_t deadline_ns);
 
-/* Cancels all tasks of the group, and those that are spawned later. From any thread, until the group is over. */
+/* Cancels all tasks of the group. Spawning one more then returns -ECANCELED. From any thread, until the group is
+ * over. */
 VERGE_API int verge_group_cancel(verge_group *group);
 
 /* ---- semaphore: an amount, of which callers acquire a part. Zeroed memory is a semaphore with an amount of 0 ---- */
@@ -187,7 +150,7 @@ VERGE_API int verge_group_cancel(verge_group *group);
 typedef struct verge_semaphore {
     void *waiting[2];
     uint32_t available;
-    uint32_t guard;
+    uint32_t latch;
 } verge_semaphore;
 
 #define VERGE_SEMAPHORE_INIT(amount) \
@@ -195,10 +158,7 @@ typedef struct verge_semaphore {
 
 /* First come, first served: a caller that wants little waits behind one that wants much. -EINVAL: an amount of 0.
  * -ETIMEDOUT and -ECANCELED: nothing was acquired. */
-VERGE_API VERGE_MUST_USE int verge_semaphore_acquire(verge_semaphore *semaphore, uint32_t amount);
-VERGE_API VERGE_MUST_USE int verge_semaphore_acquire_until(verge_semaphore *semaphore, uint32_t amount,
-                                                           uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_semaphore_try_acquire(verge_semaphore *semaphore, uint32_t amount); /* -EBUSY */
+VERGE_API VERGE_MUST_USE int verge_semaphore_acquire(verge_semaphore *semaphore, uint32_t amount, uint64_t deadline_ns);
 
 /* Anyone may release, even more than was acquired. -EOVERFLOW: there would be more than 2^32 - 1. */
 VERGE_API int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount);
@@ -209,7 +169,7 @@ typedef struct verge_rwlock {
     void *waiting[2];
     void *writer;
     uint32_t reader_count;
-    uint32_t guard;
+    uint32_t latch;
 } verge_rwlock;
 
 #define VERGE_RWLOCK_INIT \
@@ -217,12 +177,8 @@ typedef struct verge_rwlock {
 
 /* First come, first served: a reader that arrives while a writer waits has to wait behind that writer. So a reader must
  * not lock a second time: it and the writer would wait for each other. -EDEADLK: the caller is the writer. */
-VERGE_API VERGE_MUST_USE int verge_rwlock_read(verge_rwlock *lock);
-VERGE_API VERGE_MUST_USE int verge_rwlock_read_until(verge_rwlock *lock, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_rwlock_try_read(verge_rwlock *lock); /* -EBUSY */
-VERGE_API VERGE_MUST_USE int verge_rwlock_write(verge_rwlock *lock);
-VERGE_API VERGE_MUST_USE int verge_rwlock_write_until(verge_rwlock *lock, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_rwlock_try_write(verge_rwlock *lock); /* -EBUSY */
+VERGE_API VERGE_MUST_USE int verge_rwlock_read(verge_rwlock *lock, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_rwlock_write(verge_rwlock *lock, uint64_t deadline_ns);
 
 /* Ends the caller's read or write. -EPERM: it is not locked, or somebody else is the writer. */
 VERGE_API int verge_rwlock_unlock(verge_rwlock *lock);
@@ -241,9 +197,8 @@ typedef struct verge_once {
 /* Returns 0 if function has succeeded (returned 0) before. Otherwise it calls function and returns its result. If
  * another caller is in function, it waits for the end of that call first. After a failure, the next caller tries again.
  * The function may wait. -EDEADLK: called by the function itself. */
-VERGE_API VERGE_MUST_USE int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument);
-VERGE_API VERGE_MUST_USE int verge_once_until(verge_once *once, int (*function)(void *argument), void *argument,
-                                              uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument,
+                                           uint64_t deadline_ns);
 
 /*
  * ---- broadcast: every reader sees every item; watch: every reader sees the latest one ----
@@ -268,22 +223,17 @@ VERGE_API int verge_broadcast_send(verge_broadcast *broadcast, const void *item)
 /* The number of items that were sent so far. */
 VERGE_API uint64_t verge_broadcast_position(verge_broadcast *broadcast);
 
-/* Reads the item at *position, and adds 1 to *position. Waits if that item was not sent yet; try returns -EAGAIN
- * instead. -EOVERFLOW: that item is lost. No item was read, and *position is now that of the oldest item that is left:
- * it has grown by the number of lost items. -EPIPE: the broadcast is closed, and all items were read. -EINVAL:
- * *position is greater than verge_broadcast_position. */
-VERGE_API VERGE_MUST_USE int verge_broadcast_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
-VERGE_API VERGE_MUST_USE int verge_broadcast_receive_until(verge_broadcast *broadcast, uint64_t *position,
-                                                           void *ret_item, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_broadcast_try_receive(verge_broadcast *broadcast, uint64_t *position,
-                                                         void *ret_item);
+/* Reads the item at *position, and adds 1 to *position. Waits if that item was not sent yet. -EOVERFLOW: that item is
+ * lost. No item was read, and *position is now that of the oldest item that is left: it has grown by the number of lost
+ * items. -EPIPE: the broadcast is closed, and all items were read. -EINVAL: *position is greater than
+ * verge_broadcast_position. */
+VERGE_API VERGE_MUST_USE int verge_broadcast_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item,
+                                                     uint64_t deadline_ns);
 
 /* Reads the latest item, if its number is *position or more; otherwise waits for the next item. *position is then the
  * number after that item. The errors are those of verge_broadcast_receive, without -EOVERFLOW. */
-VERGE_API VERGE_MUST_USE int verge_broadcast_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
-VERGE_API VERGE_MUST_USE int verge_broadcast_latest_until(verge_broadcast *broadcast, uint64_t *position,
-                                                          void *ret_item, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_broadcast_try_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
+VERGE_API VERGE_MUST_USE int verge_broadcast_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item,
+                                                    uint64_t deadline_ns);
 
 /* The broadcast accepts no more items. Readers get the items that are left, and then -EPIPE. */
 VERGE_API int verge_broadcast_close(verge_broadcast *broadcast);

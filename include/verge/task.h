@@ -5,13 +5,17 @@
  *
  * Words
  *   worker    a thread that runs tasks, one at a time, with a reactor for I/O and timers of its own.
- *   pinned    A task that was spawned on a worker by its index stays there, unless the worker retires. Any other task
+ *   pinned    A task that was spawned on a worker by its id stays there, unless the worker retires. Any other task
  *             may change its worker in each call that waits or yields: it continues on the worker of the task that
  *             woke it, or an idle worker takes it. In virtual time all tasks stay.
  *   to wait   to be suspended until something happens. Only calls that say so wait. Between such calls a task stays on
  *             its worker.
- *   deadline  a time on the runtime's clock, in ns; VERGE_NEVER: none. A waiting call takes one as its last argument,
- *             or has a form ending in _until that does. If there are deadline scopes, the earliest deadline counts.
+ *   deadline  a time on the runtime's clock, in ns: the last argument of every call that may wait. VERGE_NEVER: it
+ *             waits for as long as it takes. 0: it only tries. If there are deadline scopes, the earliest deadline
+ *             counts.
+ *   to try    to call with a deadline of 0. If the call would have to wait, it returns -ETIMEDOUT at once, or
+ *             -ECANCELED in a cancelled task. A try starts no timer, and lets no other task run. A try of I/O
+ *             (verge/io.h) may do both.
  *   scope     all that a task does between verge_deadline_push and verge_deadline_pop. Tasks that it spawns there do
  *             not inherit the scope, except those of a group (verge/sync.h).
  *
@@ -43,15 +47,16 @@
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost. Joining it, or locking a mutex
  *                     that it held, returns -EOWNERDEAD. The state of its other data is unknown, so the runtime stops
  *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. Tasks of
- *                     the lost worker continue on another one for that.
+ *                     the lost worker continue on another one for that. A mutex that a lost task held must not be used
+ *                     after the runtime was destroyed.
  *
  * Outside of tasks, waiting calls return -EPERM. The exceptions are those of mutex, condition and channel. They also
  * work in plain threads: there they block the thread, and a deadline is a time on the monotonic clock, as
  * verge_deadline_after returns it.
  *
  * All calls return -EINVAL if an argument makes no sense. A waiting call with a deadline, or a sleep, returns -ENOMEM
- * if it has to wait and there is no memory for a timer; nothing was taken then. A task must unlock its mutexes before
- * it ends. It need not pop its scopes.
+ * if it has to wait and there is no memory for a timer; nothing was taken then. A try never returns -ENOMEM, unless it
+ * is a try of I/O. A task must unlock its mutexes before it ends. It need not pop its scopes.
  *
  * fork. The child process has no thread of the runtime. So calls with the runtime return -ECHILD there, and so does
  * verge_runtime_destroy. A child that was forked inside a task is not in a task: its waiting calls return -EPERM, and
@@ -97,7 +102,7 @@ enum {
 typedef struct verge_stuck_task {
     const char *name;             /* NULL: it has none */
     verge_task_function function; /* the function of the task */
-    uint32_t worker_index;
+    uint32_t worker_id;
     uint64_t running_ns; /* for at least so long, in real time */
 } verge_stuck_task;
 
@@ -128,15 +133,11 @@ typedef struct verge_runtime_options {
  * check_deadlines. A deadline is a time, not a duration: verge_deadline_after(300 * MS), not 300 * MS. The latter is a
  * time 300 ms after the machine started: long past, so that a call does not wait, and a sleep returns 0 at once. With
  * check_deadlines, verge_sleep_until, verge_deadline_push and any call that has to wait return -EINVAL for a deadline
- * before the runtime was created. 0 is allowed, and means "do not wait". A library built with VERGE_ASSERTS always
- * checks, if the clock is the monotonic or the boottime one.
+ * before the runtime was created. 0 is allowed: it tries. A library built with VERGE_ASSERTS always checks, if the
+ * clock is the monotonic or the boottime one.
  */
 
-VERGE_API int verge_runtime_options_init_sized(verge_runtime_options *options, size_t struct_size);
-
-static inline int verge_runtime_options_init(verge_runtime_options *options) {
-    return verge_runtime_options_init_sized(options, sizeof(*options));
-}
+VERGE_API int verge_runtime_options_init(verge_runtime_options *options, size_t struct_size);
 
 /* Why options are refused. 0: verge_runtime_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
  * sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
@@ -169,7 +170,8 @@ VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *o
 VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
                                                intptr_t *ret_result);
 
-/* Cancels all tasks, and those that are spawned later, so that run returns. From any thread. */
+/* Cancels all tasks, so that run returns. Until it has returned, spawning a task returns -ESHUTDOWN. From any
+ * thread. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
 /* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned, or a scope shows
@@ -178,14 +180,14 @@ VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*
- * add starts one more worker, before the runtime runs or while it does. *ret_index, which may be NULL, gets its index.
+ * add starts one more worker, before the runtime runs or while it does. *ret_worker_id, which may be NULL, gets its id.
  * A worker that retires gives its tasks to the others. A task in I/O stays until its operation is done. The worker ends
  * when it has no task left. Both calls may be made from any thread.
  * add: -ENOSPC: VERGE_RUNTIME_WORKERS_MAX is reached; if the worker cannot begin, the errors of run. retire: -EINVAL:
  * it is worker 0, or there is no such worker; -EALREADY: it retires, or has retired.
  */
-VERGE_API VERGE_MUST_USE int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index);
-VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index);
+VERGE_API VERGE_MUST_USE int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id);
+VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t worker_id);
 
 VERGE_API uint64_t verge_runtime_now(const verge_runtime *runtime);
 
@@ -195,7 +197,7 @@ typedef struct verge_runtime_stats {
     uint64_t spawned;
     uint64_t switches;   /* times that a task was resumed */
     uint64_t operations; /* of I/O */
-    uint64_t timeouts;   /* of waiting calls of all kinds, sleeps not included */
+    uint64_t timeouts;   /* of waiting calls of all kinds; tries count only if they are of I/O, sleeps do not */
     uint64_t migrated;   /* tasks that changed their worker */
     uint32_t workers;
     uint64_t stacks;               /* the most that were in use at one time, about */
@@ -240,19 +242,14 @@ VERGE_API int verge_runtime_dump_to(verge_runtime *runtime, int fd);
 #define VERGE_WORKER_HERE (UINT32_MAX - 1) /* the worker of the calling task; outside of tasks: as VERGE_WORKER_ANY */
 
 /*
- * A new task. verge_spawn puts it on the worker of the calling task, from where an idle worker may take it.
- * verge_spawn_on(VERGE_WORKER_ANY, ...) puts it on the next worker, in turn. verge_spawn_on with the index of a worker
- * pins it to that worker. verge_runtime_spawn does the same from outside of tasks.
+ * A new task, on the worker of the calling task, from where an idle worker may take it. verge_spawn_with has further
+ * options, and can be called from outside of tasks.
  *
  * Each task must be joined once or detached once. ret_task NULL: it is detached from the start. The task begins when
  * its worker has time for it. -ENOMEM: no memory, or no stack. -ENOSPC: task_count_max is reached. -ESHUTDOWN: the
  * runtime is stopping. -EINVAL: there is no such worker.
  */
 VERGE_API VERGE_MUST_USE int verge_spawn(verge_task_function function, void *argument, verge_task **ret_task);
-VERGE_API VERGE_MUST_USE int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument,
-                                            verge_task **ret_task);
-VERGE_API VERGE_MUST_USE int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index,
-                                                 verge_task_function function, void *argument, verge_task **ret_task);
 
 typedef struct verge_spawn_options {
     size_t struct_size;           /* set by verge_spawn_options_init */
@@ -261,25 +258,23 @@ typedef struct verge_spawn_options {
     const char *name;       /* for people, as in "stack overflow in task NAME". As much of it as fits into
                                VERGE_TASK_NAME_SIZE is copied. NULL or empty: none */
     verge_runtime *runtime; /* NULL: that of the calling task; outside of tasks, NULL is -EPERM */
-    uint32_t worker_index;  /* VERGE_WORKER_HERE, unless set otherwise */
+    uint32_t worker_id;     /* VERGE_WORKER_HERE, unless set otherwise. The id of a worker pins the task to it */
     const char *label; /* verge/scope.h lists the sleeps and deadlines of the task under it. Not copied: it must stay
                                valid until the runtime ends. NULL: they are listed under the task's function */
+    struct verge_group *group; /* the task belongs to this group (verge/sync.h); ret_task must be NULL. NULL: to none */
 } verge_spawn_options;
 
-VERGE_API int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size);
+VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size);
 
-static inline int verge_spawn_options_init(verge_spawn_options *options) {
-    return verge_spawn_options_init_sized(options, sizeof(*options));
-}
-
-/* Spawns a task with options. From any thread. */
+/* The same with options, from any thread. -EPERM: the calling task neither began the group nor belongs to it, or
+ * outside of tasks there is no runtime. -ECANCELED: the calling task is cancelled, or the group has failed. -EINVAL,
+ * for a task of a group: ret_task is not NULL, or the runtime is not that of the calling task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
  * may be joined again. -EDEADLK: a task joins itself. -EBUSY: another task is joining it. -EOWNERDEAD: the task was
  * lost (T8), and its handle is invalid. ret_result may be NULL. */
-VERGE_API VERGE_MUST_USE int verge_join(verge_task *task, intptr_t *ret_result);
-VERGE_API VERGE_MUST_USE int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
 /* The same, but neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task still uses
  * your memory. Cancel the child first, or it may take long. */
@@ -291,14 +286,14 @@ VERGE_API int verge_detach(verge_task *task);
 /* See T4. From any thread, while the handle is valid. */
 VERGE_API int verge_task_cancel(verge_task *task);
 
-/* Lets other tasks, I/O and timers of this worker run first. Does not wait. */
+/* Lets other tasks of this worker run. I/O and timers have their turn after 64 switches at most. Does not wait. */
 VERGE_API int verge_yield(void);
 
 /* About the calling task. Outside of tasks, they return NULL, UINT32_MAX or false. */
 VERGE_API verge_task *verge_task_current(void);
 VERGE_API verge_runtime *verge_task_runtime(void);
 VERGE_API void *verge_task_argument(void);
-VERGE_API uint32_t verge_task_worker(void);
+VERGE_API uint32_t verge_task_worker_id(void);
 VERGE_API bool verge_task_is_cancelled(void);
 
 /* The name of the calling task; NULL: it has none. The first task of a run is called "main". set copies as much as fits
@@ -326,8 +321,9 @@ VERGE_API int verge_sleep(uint64_t duration_ns);
 /* Takes a time, not a duration. If that time has passed, it does not wait (see check_deadlines). */
 VERGE_API int verge_sleep_until(uint64_t time_ns);
 
-/* Waits for the interval's next tick and takes it. -ERANGE: there are no more ticks. ret_tick may be NULL. */
-VERGE_API VERGE_MUST_USE int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick);
+/* Waits for the interval's next tick and takes it. -ERANGE: there are no more ticks. -ETIMEDOUT: the deadline comes
+ * before the tick, which was not taken. ret_tick may be NULL. */
+VERGE_API VERGE_MUST_USE int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick, uint64_t deadline_ns);
 
 /* A local variable of the caller, which must exist from push to pop. Use the functions below. */
 typedef struct verge_deadline {
@@ -346,7 +342,7 @@ VERGE_API int verge_deadline_pop(verge_deadline *scope);
 typedef struct verge_mutex {
     void *waiting[2];
     void *owner;
-    uint32_t guard;
+    uint32_t latch;
     uint32_t reserved;
 } verge_mutex;
 
@@ -355,28 +351,29 @@ typedef struct verge_mutex {
 
 /* First come, first served. -EDEADLK: the caller has it already. -EOWNERDEAD: a lost task (T8) holds it. (A plain
  * thread that waited already when the task was lost does not get this error: it goes on waiting.) */
-VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex);
-VERGE_API VERGE_MUST_USE int verge_mutex_lock_until(verge_mutex *mutex, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int
-verge_mutex_lock_regardless(verge_mutex *mutex); /* ignores cancellation and scopes: for cleanup */
-VERGE_API VERGE_MUST_USE int verge_mutex_try_lock(verge_mutex *mutex); /* -EBUSY */
-VERGE_API int verge_mutex_unlock(verge_mutex *mutex);                  /* -EPERM: the caller does not hold it */
+VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns);
+
+/* The same, but neither cancellation nor a scope ends the wait. Use it in cleanup code. */
+VERGE_API VERGE_MUST_USE int verge_mutex_lock_regardless(verge_mutex *mutex);
+
+/* -EPERM: the caller does not hold it. */
+VERGE_API int verge_mutex_unlock(verge_mutex *mutex);
 
 /* ---- condition: waiting, with a mutex, until another task has changed something. Zeroed memory is a condition ---- */
 
 typedef struct verge_condition {
     void *waiting[2];
-    uint32_t guard;
+    uint32_t latch;
     uint32_t reserved;
 } verge_condition;
 
 #define VERGE_CONDITION_INIT \
     { {0, 0}, 0, 0 }
 
-/* Unlocks the mutex while it waits, and locks it again before it returns, also after errors, except -EOWNERDEAD. */
-VERGE_API VERGE_MUST_USE int verge_condition_wait(verge_condition *condition, verge_mutex *mutex);
-VERGE_API VERGE_MUST_USE int verge_condition_wait_until(verge_condition *condition, verge_mutex *mutex,
-                                                        uint64_t deadline_ns);
+/* Unlocks the mutex while it waits, and locks it again before it returns, also after errors, except -EOWNERDEAD. A
+ * condition does not remember earlier signals, so a try never succeeds: the mutex stays locked, and nobody else can
+ * change anything. */
+VERGE_API VERGE_MUST_USE int verge_condition_wait(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
 
 /* From any thread. signal wakes the one that has waited longest, broadcast wakes all. */
 VERGE_API int verge_condition_signal(verge_condition *condition);
@@ -393,16 +390,10 @@ VERGE_API VERGE_MUST_USE int verge_channel_create(size_t item_size, size_t capac
 /* No call on the channel may be in progress, not even one that close has woken. NULL is allowed. */
 VERGE_API void verge_channel_destroy(verge_channel *channel);
 
-/* Items are copied, and come out in the order in which they went in. -EPIPE: the channel is closed (receive: and
- * empty). */
-VERGE_API VERGE_MUST_USE int verge_channel_send(verge_channel *channel, const void *item);
-VERGE_API VERGE_MUST_USE int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns);
-VERGE_API VERGE_MUST_USE int verge_channel_receive(verge_channel *channel, void *ret_item);
-VERGE_API VERGE_MUST_USE int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns);
-
-/* These do not wait. -EAGAIN: the channel is full (send) or empty (receive). */
-VERGE_API VERGE_MUST_USE int verge_channel_try_send(verge_channel *channel, const void *item);
-VERGE_API VERGE_MUST_USE int verge_channel_try_receive(verge_channel *channel, void *ret_item);
+/* Items are copied, and come out in the order in which they went in. send waits while the channel is full, receive
+ * while it is empty. -EPIPE: the channel is closed (receive: and empty). */
+VERGE_API VERGE_MUST_USE int verge_channel_send(verge_channel *channel, const void *item, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_channel_receive(verge_channel *channel, void *ret_item, uint64_t deadline_ns);
 
 /* The channel takes no more items: senders get -EPIPE, and so do receivers when it is empty. From any thread. */
 VERGE_API int verge_channel_close(verge_channel *channel);

@@ -4,6 +4,7 @@
 #define VERGE_VERGE_H
 
 #include "verge/base.h"
+#include "verge/bindings.h"
 #include "verge/blocking.h"
 #include "verge/histogram.h"
 #include "verge/interval.h"
@@ -17,5 +18,6 @@
 #include "verge/sync.h"
 #include "verge/task.h"
 #include "verge/wheel.h"
+#include "verge/wheel_more.h"
 
 #endif

@@ -39,6 +39,10 @@
 #endif
 #endif
 
+#if defined(VERGE_PRIVATE) && defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
 namespace verge {
 
 // ---- time ----
@@ -99,7 +103,7 @@ class wheel {
 
     [[nodiscard]] static verge_wheel_options options_at(time_point start) {
         verge_wheel_options options;
-        check(verge_wheel_options_init(&options));
+        check(verge_wheel_options_init(&options, sizeof(options)));
         options.start_ns = to_ns(start);
         return options;
     }
@@ -109,15 +113,15 @@ class wheel {
         return wheel_.get();
     }
 
-    verge_timer schedule(time_point deadline, void *data = nullptr) {
+    verge_timer start(time_point deadline, void *data = nullptr) {
         verge_timer timer = 0;
-        check(verge_wheel_schedule(get(), to_ns(deadline), data, &timer));
+        check(verge_wheel_start(get(), to_ns(deadline), data, &timer));
         return timer;
     }
 
     template <class Rep, class Period>
-    verge_timer schedule_after(std::chrono::duration<Rep, Period> delay, void *data = nullptr) {
-        return schedule(now() + std::chrono::ceil<clock::duration>(delay), data);
+    verge_timer start_after(std::chrono::duration<Rep, Period> delay, void *data = nullptr) {
+        return start(now() + std::chrono::ceil<clock::duration>(delay), data);
     }
 
     // False: the timer has fired or was cancelled.
@@ -126,8 +130,8 @@ class wheel {
     }
 
     // False: the timer has fired or was cancelled.
-    [[nodiscard]] bool reschedule(verge_timer timer, time_point deadline) {
-        const int result = verge_wheel_reschedule(get(), timer, to_ns(deadline));
+    [[nodiscard]] bool reset(verge_timer timer, time_point deadline) {
+        const int result = verge_wheel_reset(get(), timer, to_ns(deadline));
         return result != -ENOENT && result != -EBADF && check(result) == 0;
     }
 
@@ -341,7 +345,7 @@ class loop {
     class sleep_awaiter;
 
     // co_await loop.sleep_for(10ms): the first run at or after that time resumes the coroutine. If the coroutine is
-    // destroyed before, its timer is stopped.
+    // destroyed before, its timer is cancelled.
     template <class Rep, class Period> [[nodiscard]] sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> delay);
     [[nodiscard]] sleep_awaiter sleep_until(time_point time);
 #endif
@@ -353,9 +357,9 @@ class loop {
     std::exception_ptr thrown_; // the first exception of the innermost run
 };
 
-// A timer of a loop. It cannot be copied or moved, and its destructor stops it. Its callback may stop it, destroy it,
-// or start it again, even with another callback. It may also run the loop: if the timer is due then, its callback is
-// called again, inside its first call.
+// A timer of a loop. It cannot be copied or moved, and its destructor cancels it. Its callback may cancel it, destroy
+// it, or start it again, even with another callback. It may also run the loop: if the timer is due then, its callback
+// is called again, inside its first call.
 class timer {
   public:
     timer() noexcept = default;
@@ -363,7 +367,7 @@ class timer {
     timer &operator=(const timer &) = delete;
 
     ~timer() {
-        stop();
+        cancel();
         for (calling *one = calling_; one != nullptr; one = one->outer) {
             one->is_destroyed = true;
         }
@@ -375,10 +379,9 @@ class timer {
     void start(loop &at, time_point deadline, Function &&function, clock::duration period = clock::duration::zero()) {
         callback next(std::forward<Function>(function));
         if (loop_ != &at) {
-            stop();
+            cancel();
         }
-        check(verge_loop_start(&at.loop_, &self_.timer, called_back, to_ns(deadline), to_ns(period)));
-        self_.owner = this;
+        check(verge_loop_start(&at.loop_, &timer_, called_back, this, to_ns(deadline), to_ns(period)));
         loop_ = &at;
         const callback before = std::exchange(function_, std::move(next)); // the last: it may own this timer
     }
@@ -391,23 +394,17 @@ class timer {
     }
 
     // False: the timer was not started.
-    bool stop() noexcept {
-        return loop_ != nullptr && verge_loop_stop(&loop_->loop_, &self_.timer) == 0;
+    bool cancel() noexcept {
+        return loop_ != nullptr && verge_loop_cancel(&loop_->loop_, &timer_) == 0;
     }
 
-    [[nodiscard]] bool active() const noexcept {
-        return verge_loop_is_active(&self_.timer);
+    [[nodiscard]] bool pending() const noexcept {
+        return verge_loop_is_pending(&timer_);
     }
 
   private:
-    struct named {
-        verge_loop_timer timer; // first member: its address, which the C callback gets, is also that of the struct
-        verge::timer *owner;
-    };
-    static_assert(std::is_standard_layout_v<named>, "a pointer to the first member is one to the struct");
-
-    static void called_back(verge_loop_timer *pointer) noexcept {
-        reinterpret_cast<named *>(pointer)->owner->call();
+    static void called_back(void *data, verge_loop_timer *) noexcept {
+        static_cast<timer *>(data)->call();
     }
 
     // A callback while it is called. It is outside of the timer, so that it may destroy or restart the timer. There is
@@ -443,7 +440,7 @@ class timer {
         }
     }
 
-    named self_{};
+    verge_loop_timer timer_{};
     loop *loop_ = nullptr;
     calling *calling_ = nullptr;
     callback function_;
@@ -482,5 +479,9 @@ inline loop::sleep_awaiter loop::sleep_until(time_point time) {
 #endif
 
 } // namespace verge
+
+#if defined(VERGE_PRIVATE) && defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #endif

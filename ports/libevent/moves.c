@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * moves EVENTS ROUNDS: timeouts of libevent that are moved, as those of busy connections. Adds EVENTS of 30 to 60 s,
- * moves each ROUNDS times, in an order of its own each time, and deletes all. The loop takes a turn after every 1,000
+ * moves each ROUNDS times, in an order of its own each time, and deletes all. The loop makes a round after every 1,000
  * moves.
  */
 #include <event2/event.h>

@@ -24,7 +24,7 @@
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     WORTH_A_CALL_BYTES = 16384,
-    HOST_ALIGNMENT_MAX = 4096, /* more is a wish for huge pages, which a host's malloc does not know */
+    HOST_ALIGNMENT_MAX = 4096, /* a greater one asks for huge pages, which a host's malloc does not know */
 };
 
 #if defined(_WIN32) /* it has no aligned_alloc: its free() could not release such a block */
@@ -66,7 +66,7 @@ static void *default_allocate(void *context, size_t size, size_t alignment) {
     return memory;
 }
 
-/* free keeps a block for later use. The pages of a large block go back to the system meanwhile. */
+/* free may keep a block for later use. The pages of a large block go back to the system meanwhile. */
 static void advise_free(void *memory, size_t size) {
 #if defined(__linux__) && defined(MADV_DONTNEED)
     uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -99,7 +99,7 @@ const verge_allocator *verge_allocator_default(void) {
     return &default_allocator;
 }
 
-/* ---- on functions like malloc and free ---- */
+/* ---- an allocator of functions like malloc and free ---- */
 
 /* The address that the host's function returned lies just before the aligned block. */
 void *verge_host_allocate(void *memory, size_t size, size_t alignment) {

@@ -63,7 +63,7 @@ static inline uint64_t verge__bit_mask(unsigned count) {
 
 /* The number from first to last with the most trailing zero bits. */
 static inline uint64_t verge__roundest(uint64_t first, uint64_t last) {
-    /* first - 1 and last agree above the highest bit in which they differ; last has it. */
+    /* first - 1 and last agree above the highest bit in which they differ. That bit is set in last. */
     return first == 0 ? 0 : last & ~verge__bit_mask(verge__bit_floor_index((first - 1) ^ last));
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/checks.h - mistakes of callers that might also be correct use, such as a duration given as a deadline. They are
- * checked if an option says so, and always in a build with VERGE_ASSERTS.
+ * checked if an option says so. A build with VERGE_ASSERTS also checks them without the option, if the clock never goes
+ * back.
  */
 #ifndef VERGE_SRC_BASE_CHECKS_H
 #define VERGE_SRC_BASE_CHECKS_H
@@ -16,7 +17,8 @@
 #define VERGE__CHECKS_CALLERS 0
 #endif
 
-/* Known only for these two clocks. On a clock that goes back, a time before the object's creation may be correct. */
+/* True for the monotonic and the boottime clock. Any other clock may go back, and then a time before the object's
+ * creation may be correct. */
 static inline bool verge__never_goes_back(verge_clock clock) {
     return clock.now_ns == verge_clock_monotonic().now_ns || clock.now_ns == verge_clock_boottime().now_ns;
 }

@@ -101,8 +101,8 @@ verge_clock verge_clock_boottime(void) {
 
 /*
  * The field is a plain uint64_t, because C++ programs include the header and C++ has no _Atomic. Every access goes
- * through the three functions below. Stores are releases and loads are acquires: a thread that reads a time also sees
- * what was written before that time was set.
+ * through the three functions below. They store with release, and manual_now loads with acquire: a thread that reads a
+ * time also sees what was written before that time was set.
  */
 
 static uint64_t manual_now(void *context) {

@@ -2,10 +2,10 @@
 /*
  * base/compiler.h - hints to the compiler. They do not change what the code means.
  *
- * Base, calendar, wheel and interval need a C17 compiler and nothing else: what they take from GNU C is here, in bits.h
- * and in relaxed.h, and each has a form for other compilers. VERGE_ISO_C chooses that form with any compiler, so that
- * it can be tested. One thing has no such form: VERGE__MAY_ALIAS. A compiler that does not know it must not assume
- * strict aliasing (-fno-strict-aliasing). Compilers that do not know GNU C usually do not assume it.
+ * Calendar, wheel, loop, interval and what they use of base need a C17 compiler and nothing else. What they take from
+ * GNU C is here, in bits.h, in one_thread.h and in relaxed.h, and has a form for other compilers. VERGE_ISO_C chooses
+ * that form with any compiler, so that it can be tested. Only VERGE__MAY_ALIAS has no such form. A compiler that does
+ * not know this attribute must not assume strict aliasing (-fno-strict-aliasing), and usually does not.
  */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H
@@ -49,7 +49,8 @@
 #define VERGE__PRINTF(text, values)
 #endif
 
-/* The function reads memory that others may be writing, or have not written: no sanitizer checks it. */
+/* The function reads memory that other threads may be writing, or that is not initialised: the address, thread and
+ * memory sanitizers do not check it. */
 #if defined(__clang__)
 #define VERGE__NOT_SANITIZED __attribute__((no_sanitize("address", "thread", "memory")))
 #elif defined(__GNUC__)
@@ -58,7 +59,7 @@
 #define VERGE__NOT_SANITIZED
 #endif
 
-/* ThreadSanitizer must see all atomic accesses, so there is no assembly in its builds. */
+/* ThreadSanitizer must see all atomic accesses, so its builds use no assembly for them. */
 #if defined(__SANITIZE_THREAD__)
 #define VERGE__THREADS_ARE_WATCHED 1
 #elif defined(__has_feature)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "base/sized.h"
+#include "verge/base.h"
 
 verge__explanation verge__explanation_to(char *text, size_t size) {
     if (text != NULL && size > 0) {
@@ -24,6 +26,21 @@ int verge__explain(verge__explanation why, const char *format, ...) {
         va_end(values);
     }
     return -EINVAL;
+}
+
+int verge__explain_sized(verge__explanation why, const char *init, const void *options, void *ret_known,
+                         size_t known_size) {
+    if (options == NULL) {
+        return verge__explain(why, "there are no options: the pointer is NULL");
+    }
+    if (verge__sized_read(options, ret_known, known_size) == 0) {
+        return 0;
+    }
+    const size_t struct_size = verge__size_in(options);
+    return !verge__is_sized(options, struct_size)
+               ? verge__explain(why, "struct_size is %zu: fill the options by %s first", struct_size, init)
+               : verge__explain(why, "struct_size is %zu: a field is set that version %s does not know", struct_size,
+                                verge_version());
 }
 
 int verge__explain_power_of_two(verge__explanation why, const char *field, uint64_t value, unsigned exponent_max) {

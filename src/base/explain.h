@@ -12,20 +12,25 @@
 
 #include "base/compiler.h"
 
-/* Where to write the sentence. If size is 0, it is not written. */
+/* Where to write the sentence. If text is NULL or size is 0, it is not written. */
 typedef struct verge__explanation {
     char *text;
     size_t size;
 } verge__explanation;
 
-/* Where the caller wants it. Without a reason, the text is empty. */
+/* The caller's buffer, with an empty text: it stays empty if there is nothing to explain. */
 verge__explanation verge__explanation_to(char *text, size_t size);
 
 /* Writes the sentence, cut to the size. Always returns -EINVAL. */
 int verge__explain(verge__explanation why, const char *format, ...) VERGE__PRINTF(2, 3);
 
-/* 0 if the value is a power of two from 1 to 2^exponent_max. Otherwise -EINVAL, and the sentence has the nearest
- * ones. */
+/* Reads options that begin with their size (base/sized.h). `init` is the name of the function that fills them. -EINVAL:
+ * options is NULL, `init` has not filled them, or a field is set that this library does not know. */
+int verge__explain_sized(verge__explanation why, const char *init, const void *options, void *ret_known,
+                         size_t known_size);
+
+/* 0 if the value is a power of two from 1 to 2^exponent_max. Otherwise -EINVAL, and the sentence has values that would
+ * be accepted. */
 int verge__explain_power_of_two(verge__explanation why, const char *field, uint64_t value, unsigned exponent_max);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/fork.h - whether an object was created by this process, or by the one that it was forked from. The child of a
- * fork has no threads of its parent, and locks that they held stay locked for ever. So an object that has threads
- * refuses to work in the child.
+ * fork has only the thread that forked. Locks that other threads held stay locked for ever. So an object that has
+ * threads refuses to work in the child.
  */
 #ifndef VERGE_SRC_BASE_FORK_H
 #define VERGE_SRC_BASE_FORK_H
@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Grows with each fork that leads to this process, from the first call of verge__watch_forks on. Only the thread that
- * forks exists when it changes. */
+/* Grows with each fork that leads to this process, from the first call of verge__watch_forks on. It changes in the
+ * child, while that has one thread. */
 extern _Atomic uint32_t verge__fork_count;
 
-/* From now on, in_child is called in every child. *is_asked is a static variable of the caller, false at first. It
- * takes no lock, which a child might find locked for ever. So if several threads are the first at the same time,
- * in_child may be called several times. -ENOMEM: it can be tried again. */
+/* From now on, in_child is called in every child. *is_asked is a static variable of the caller, false at first. The
+ * function takes no lock, because a child might find the lock locked for ever. So if several threads are the first at
+ * the same time, in_child may be called several times. -ENOMEM: the call can be tried again. */
 int verge__at_fork(_Atomic bool *is_asked, void (*in_child)(void));
 
-/* From now on forks are noticed. Cheap if called again. -ENOMEM: they are not, and it can be tried again. */
+/* From now on forks are noticed. Cheap if called again. -ENOMEM: not noticed; the call can be tried again. */
 int verge__watch_forks(void);
 
 static inline uint32_t verge__forks(void) {

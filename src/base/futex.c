@@ -16,7 +16,7 @@ bool (*verge__wait_hook)(_Atomic uint32_t *word, uint32_t expected, uint64_t unt
 #endif
 
 static void sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns, int clock) {
-    /* A time that does not fit into a timespec means: no timeout. */
+    /* The kernel's times end at 2^63 ns: a later time means no timeout. */
     const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
     const struct timespec *timeout = until_ns > INT64_MAX ? NULL : &until;
     (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | clock, expected, timeout, NULL, FUTEX_BITSET_MATCH_ANY);

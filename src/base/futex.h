@@ -2,9 +2,9 @@
 /*
  * base/futex.h - sleeping until another thread has changed a word.
  *
- * No thread of the library waits for another one in a loop, not even with sched_yield. On one processor, a waiting
- * thread with a real-time priority would keep the other thread from running. So the waiting thread sleeps here, and the
- * other one wakes it.
+ * No thread of the library spins until another one is ready, not even with sched_yield. On one processor, a spinning
+ * thread with a real-time priority would keep the other thread from running. So the waiting thread sleeps here, if need
+ * be after a few tries, and the other one wakes it.
  */
 #ifndef VERGE_SRC_BASE_FUTEX_H
 #define VERGE_SRC_BASE_FUTEX_H
@@ -33,11 +33,11 @@ static inline bool verge__wait_is_hooked(_Atomic uint32_t *word, uint32_t expect
 /* Sleeps while *word == expected, until woken. It may return early, so the caller must check again. */
 void verge__futex_sleep(_Atomic uint32_t *word, uint32_t expected);
 
-/* The same, without the hook, until a time on the monotonic clock. */
+/* Sleeps while *word == expected, until woken, or until a time on the monotonic clock. Does not call the hook. */
 void verge__futex_sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
-/* The same until a time of day. The kernel follows the clock when it is set: the sleep ends when the clock, as it is by
- * then, has reached the time. */
+/* Like verge__futex_sleep_until, but until_ns is a time of day. If somebody sets the clock during the sleep, the new
+ * time counts: the sleep ends when the clock shows until_ns or later. */
 void verge__futex_sleep_until_realtime(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
 /* Wake all threads, or one, that sleep on the word. The word is not read, so its memory may already be freed. */

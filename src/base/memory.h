@@ -21,8 +21,9 @@ static inline void verge__release(const verge_allocator *allocator, void *block,
     }
 }
 
-/* A block of another size in place of one, with the same bytes as far as they go. NULL: there is no memory, and the
- * block is still there; or the new size is 0. */
+/* Allocates a block of new_size bytes, copies the content to it (cut if new_size is smaller), and releases the old
+ * block, which may be NULL. Without memory for the new block, returns NULL and keeps the old one. With a new_size of 0,
+ * releases the old block and returns NULL. */
 static inline void *verge__resize(const verge_allocator *allocator, void *block, size_t size, size_t new_size,
                                   size_t alignment) {
     void *resized = new_size == 0 ? NULL : verge__allocate(allocator, new_size, alignment);

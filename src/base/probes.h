@@ -10,10 +10,11 @@
  *   schedule    wheel, timer, deadline_ns
  *   reschedule  wheel, timer, deadline_ns
  *   cancel      wheel, timer
- *   fire        wheel, timer, deadline_ns, now_ns      a poll returns the timer
- *   cascade     wheel, level, entry_count              entries go from this level to lower ones; also for workers
+ *   fire        wheel, timer, deadline_ns, now_ns      a poll or run hands out the timer
+ *   cascade     calendar, level, node_count            nodes go from this level to lower ones. The calendar is an
+ *                                                      address inside a wheel, or inside a worker of a service
  *   run         service, timer, callback, scheduled_ns, actual_ns      a callback begins
- *   ran         service, timer                         and has returned
+ *   ran         service, timer                         the callback has returned
  *   migrate     service, worker_id, deadline_ns        a timer leaves this worker for another
  */
 #ifndef VERGE_SRC_BASE_PROBES_H
@@ -24,7 +25,8 @@
 #include <sys/sdt.h>
 
 #if defined(__clang__)
-/* The macros of the header use what ISO C did not allow before C23. clang 19 has another name for that warning. */
+/* The macros of sys/sdt.h pass no variadic arguments, which ISO C did not allow before C23. clang warns, and since
+ * version 19 the warning has another name. */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #if __has_warning("-Wc23-extensions")
 #pragma clang diagnostic ignored "-Wc23-extensions"

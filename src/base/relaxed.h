@@ -2,8 +2,9 @@
 /*
  * base/relaxed.h - relaxed 64-bit loads and stores for hot paths.
  *
- * For an atomic access, gcc first computes the address into a register, with an extra instruction. The load or store
- * itself could add the offset. Starting and cancelling a timer takes a dozen such accesses.
+ * For an atomic access on aarch64, gcc computes the address in an extra instruction, although a load or store
+ * instruction can add the offset itself. So with gcc on aarch64, VERGE__STORE_RELAXED and verge__load_relaxed are
+ * assembly. Starting and cancelling a timer takes a dozen such accesses.
  */
 #ifndef VERGE_SRC_BASE_RELAXED_H
 #define VERGE_SRC_BASE_RELAXED_H
@@ -41,8 +42,8 @@ static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed(const _Atomic uint64_t 
 #endif
 #endif
 
-/* The same for an object that is not declared atomic. Other threads may access it at the same time, except with a
- * compiler that has no such atomic access. */
+/* The functions ..._plain access an object that is not declared atomic. With GNU C, other threads may access it at the
+ * same time. With other compilers they may not: there the access is not atomic. */
 static VERGE__ALWAYS_INLINE uint64_t verge__load_relaxed_plain(const uint64_t *object) {
 #if VERGE__GNU_C
     return __atomic_load_n(object, __ATOMIC_RELAXED);
@@ -60,7 +61,7 @@ static VERGE__ALWAYS_INLINE void verge__store_relaxed_plain(uint64_t *object, ui
 #endif
 }
 
-/* A thread that loads a value also sees what was written before that value was stored. */
+/* A thread that loads a value also sees what was written before verge__store_release_plain stored it. */
 static inline uint64_t verge__load_acquire_plain(const uint64_t *object) {
 #if VERGE__GNU_C
     return __atomic_load_n(object, __ATOMIC_ACQUIRE);
@@ -78,8 +79,8 @@ static inline void verge__store_release_plain(uint64_t *object, uint64_t value) 
 #endif
 }
 
-/* A weak compare-and-swap. False: the value is not *expected, and *expected gets the value; or it failed for no
- * reason. */
+/* A weak compare-and-swap. If *object equals *expected, stores `value` and returns true. Otherwise copies *object to
+ * *expected and returns false. It may also return false although they are equal, so call it in a loop. */
 /* NOLINTNEXTLINE(readability-non-const-parameter) */
 static inline bool verge__exchange_plain(uint64_t *object, uint64_t *expected, uint64_t value) {
 #if VERGE__GNU_C

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/step.h - the points at which a simulation may switch threads. VERGE__STEP stands before every access to a word
- * that threads share. In a build with VERGE_STEPS, a test can take over there. So it can run all threads of a protocol
- * in one thread, in any order. In other builds VERGE__STEP does nothing.
+ * base/step.h - the points at which a simulation may switch threads. In a protocol between threads, VERGE__STEP stands
+ * before each access to a word that they share. In a build with VERGE_STEPS, a test can take over there. So it can run
+ * all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
  *
  * Threads that race can be made to race at a certain step: in a build with VERGE_STEPS, VERGE_STEP_DELAY=name:us in the
  * environment makes each thread sleep for up to that many microseconds whenever it comes to the step of that name.

@@ -1,7 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* Moving the cursor forward: which tick is next, and which upper slots must be drained before it. */
+/* Slots that get nodes, or become empty; and moving the cursor forward: which tick is next, and which upper slots must
+ * be drained before it. */
 #include "base/probes.h"
 #include "calendar/calendar.h"
+
+/* ---- slots that get nodes, or become empty ---- */
+
+void verge__calendar_choose_lanes(verge__calendar *calendar) {
+    bool are_many = calendar->linked >= VERGE__LANES_FROM;
+    for (size_t k = 0; k < calendar->level_count; k++) {
+        verge__level *level = &calendar->levels[k];
+        level->lanes_used = are_many ? (uint8_t)(verge__level_lane_count(level) - 1) : (uint8_t)0;
+    }
+}
+
+/* Notes that there is something to do at a tick, in level k. */
+static void note_tick(verge__calendar *calendar, size_t k, uint64_t tick) {
+    if (tick < calendar->quiet_until) {
+        calendar->quiet_until = tick;
+    }
+    if (k > 0 && tick < calendar->upper_quiet) {
+        calendar->upper_quiet = tick;
+    }
+}
+
+void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count) {
+    verge__level *level = &calendar->levels[k];
+    uint64_t position = tick >> level->shift;
+    uint32_t slot = (uint32_t)position & level->mask;
+    uint64_t bit = UINT64_C(1) << (slot & 63);
+    if ((level->occupied[slot >> 6] & bit) == 0) {
+        level->occupied[slot >> 6] |= bit;
+        note_tick(calendar, k, position << level->shift);
+        calendar->levels_used = k < calendar->levels_used ? calendar->levels_used : (uint8_t)(k + 1);
+    }
+    if (count == VERGE__PORTION + 1) {
+        uint64_t begin = (position - 1) << level->shift; /* portions begin where the slot before it starts */
+        note_tick(calendar, k, begin > calendar->cursor ? begin : calendar->cursor);
+    }
+    if ((calendar->put_count - 1) % 4096 == 0) {
+        verge__calendar_choose_lanes(calendar);
+    }
+}
+
+void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head) {
+    size_t k = 0;
+    while (k + 1 < calendar->level_count && head >= calendar->levels[k + 1].heads) {
+        k++;
+    }
+    verge__level *level = &calendar->levels[k];
+    uint32_t slot = (uint32_t)((size_t)(head - level->heads) >> level->lane_bits);
+    verge__node **lanes = verge__level_slot(level, slot);
+    for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
+        if (lanes[lane] != NULL) {
+            return;
+        }
+    }
+    level->occupied[slot >> 6] &= ~(UINT64_C(1) << (slot & 63));
+    if (level->counts != NULL) {
+        level->counts[slot] = 0;
+    }
+    if (lanes == calendar->due_slot) {
+        calendar->due_slot = NULL;
+    }
+}
 
 /* ---- which slot is next ---- */
 
@@ -113,30 +175,30 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 }
 
 /*
- * Shares. If the next slot of a level has more than VERGE__SHARE nodes, it is drained evenly while the cursor
- * approaches its start: by so many nodes at a time, and again after so many ticks.
+ * Portions. If the next slot of a level has more than VERGE__PORTION nodes, it is drained evenly while the cursor
+ * approaches its start: `nodes` of them at a time, every `interval` ticks.
  */
-typedef struct share {
+typedef struct portion {
     size_t nodes; /* 0: the slot has few */
     uint64_t interval;
-} share;
+} portion;
 
-static share next_share(const verge__calendar *calendar, const verge__level *level) {
+static portion next_portion(const verge__calendar *calendar, const verge__level *level) {
     uint64_t next = (calendar->cursor >> level->shift) + 1;
     uint64_t left = (next << level->shift) - calendar->cursor;
     uint32_t count = level->counts == NULL ? 0 : level->counts[(uint32_t)next & level->mask];
-    if (count <= VERGE__SHARE) {
-        return (share){0};
+    if (count <= VERGE__PORTION) {
+        return (portion){0};
     }
-    uint64_t shares = (count - 1) / VERGE__SHARE + 1;
-    uint64_t interval = left > shares ? left / shares : 1;
+    uint64_t portions = (count - 1) / VERGE__PORTION + 1;
+    uint64_t interval = left > portions ? left / portions : 1;
     uint64_t visits = (left - 1) / interval + 1; /* this one included */
-    return (share){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
+    return (portion){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
 }
 
 /* The tick at which a level has to be looked at again; NO_TICK: it is empty. */
 static uint64_t next_look(const verge__calendar *calendar, const verge__level *level) {
-    share due = next_share(calendar, level);
+    portion due = next_portion(calendar, level);
     if (due.nodes > 0) {
         return calendar->cursor + due.interval;
     }
@@ -145,15 +207,15 @@ static uint64_t next_look(const verge__calendar *calendar, const verge__level *l
     if (position == VERGE__NO_TICK) {
         return VERGE__NO_TICK;
     }
-    bool has_shares = level->counts != NULL && level->counts[(uint32_t)position & level->mask] > VERGE__SHARE;
-    return (position - (has_shares && position > here ? 1 : 0)) << level->shift;
+    bool has_portions = level->counts != NULL && level->counts[(uint32_t)position & level->mask] > VERGE__PORTION;
+    return (position - (has_portions && position > here ? 1 : 0)) << level->shift;
 }
 
-/* What the upper levels have to do at the cursor; false: the budget ran out first. Finds upper_quiet anew. */
+/* Drains what is due in the upper levels, and updates upper_quiet. False: the budget ran out first. */
 static bool work_above(verge__calendar *calendar, size_t *budget) {
     bool is_done = verge__calendar_open_cursor(calendar, budget);
-    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* what one drains, the one below may have to */
-        share due = next_share(calendar, &calendar->levels[k]);
+    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* from the top: a level may get nodes to drain */
+        portion due = next_portion(calendar, &calendar->levels[k]);
         is_done = due.nodes == 0 ||
                   drain(calendar, k, (calendar->cursor >> calendar->levels[k].shift) + 1, due.nodes, budget);
     }
@@ -170,31 +232,29 @@ static bool work_above(verge__calendar *calendar, size_t *budget) {
 
 /* ---- ticks ---- */
 
-/* Takes the tick of level 0 at `tick`, which has nodes; brings them, and those of the next tick, towards the cache. */
-static void take_tick(verge__calendar *calendar, uint64_t tick) {
-    const verge__level *level = &calendar->levels[0];
-    verge__node **lanes = verge__level_slot(level, tick);
-    verge__node **lanes_after = verge__level_slot(level, tick + 1);
+/* Brings the first nodes of a slot towards the cache. */
+static void prefetch(const verge__level *level, verge__node **lanes) {
     for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
         VERGE__PREFETCH_WRITE(lanes[lane]);
-        VERGE__PREFETCH_WRITE(lanes_after[lane]);
     }
-    calendar->due_slot = lanes;
-    calendar->due_lane = 0;
-    calendar->cursor = tick + 1;
 }
 
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget) {
     VERGE__INVARIANT(!verge__calendar_has_due(calendar), "C3: a tick is taken when all of the last one is gone");
+    const verge__level *lowest = &calendar->levels[0];
     while (calendar->cursor <= last_tick) {
         if (calendar->cursor >= calendar->upper_quiet && !work_above(calendar, budget)) {
             return false;
         }
         uint64_t end = last_tick < calendar->upper_quiet ? last_tick : calendar->upper_quiet - 1;
-        uint64_t next = verge__level_next(&calendar->levels[0], calendar->cursor);
+        uint64_t next = verge__level_next(lowest, calendar->cursor);
         VERGE__INVARIANT(next >= calendar->cursor, "C3: every slot starts at or after the cursor");
         if (next <= end) {
-            take_tick(calendar, next);
+            calendar->due_slot = verge__level_slot(lowest, next);
+            calendar->due_lane = 0;
+            calendar->cursor = next + 1;
+            prefetch(lowest, calendar->due_slot);
+            prefetch(lowest, verge__level_slot(lowest, next + 1));
             return true;
         }
         calendar->cursor = end + 1;

@@ -11,29 +11,19 @@
  *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
- * The levels reach to the end of time, also beyond those that the owner asks for. The reason: nodes are filed by their
- * distance from the cursor, and a backlog holds the cursor back. So a deadline within reach of now may be out of reach
- * of the cursor.
+ * There are levels beyond those that the owner asks for, up to the end of time: a backlog holds the cursor back, and
+ * then a deadline within reach of now may be out of reach of the cursor. A narrow calendar has more levels of fewer
+ * slots, and one lane. It takes little memory, and is for few nodes. The owner rebuilds it when there are more.
  *
- * Lanes. A slot is not one list but several, its lanes. A node goes to the next lane in turn. Who walks a slot takes a
- * node of each lane in turn, and prefetches the one behind it. So as many cache misses are under way as there are
- * lanes, where a single list waits for one miss after the other. While few nodes are linked, they are in the cache, and
- * all go to the first lane.
- *
- * A narrow calendar has more levels of fewer slots, and one lane. It takes little memory, and is for few nodes. The
- * owner rebuilds it when there are more.
+ * Lanes. A slot is several lists. A walk takes a node of each lane in turn, and prefetches the one behind it: so as
+ * many cache misses are under way as there are lanes. While few nodes are linked, all go to the first lane.
  *
  * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again below, each by its deadline.
- * The lower ring also has room for the next block, so a slot may be drained before it starts. A slot of more than 16
- * nodes is drained a share at a time while the cursor approaches. So there is no moment at which thousands of nodes
- * move at once.
+ * The lower ring also has room for the next block. So a slot of more than 16 nodes is drained before it starts, a
+ * portion at a time. A deadline may change to a later one while its node is linked. Then the node comes up early, and
+ * its owner files it again. A coarse wheel files a node later than its deadline, at the start of a slot.
  *
- * A deadline may change while its node is linked, to a later one: the node then comes up early, and its owner files it
- * again. In a coarse wheel a node may be filed later than its deadline, at the start of a slot. When such a slot is
- * drained, the node goes to the slot's start.
- *
- * Threads: only the owner's thread uses a calendar. But other threads may change the deadline of a node (threads of a
- * service do, relaxed).
+ * Threads: one at a time uses a calendar. But any thread of a service may change the deadlines of nodes (relaxed).
  *
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if one of its lanes is not empty
@@ -41,7 +31,7 @@
  *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
  *       and not empty
  *   C4  linked is the number of nodes in slots and in the owner's lists
- *   C5  before quiet_until no slot starts and no share is due; before upper_quiet, none above level 0
+ *   C5  before quiet_until no slot starts and no portion is due; before upper_quiet, none above level 0
  *   C6  an upper slot has at most as many nodes as `counts` says
  *   C7  levels from levels_used on are empty
  *   C8  a node is in the slot of its place, if it has one
@@ -53,28 +43,28 @@
 #include "calendar/node.h"
 
 enum {
-    VERGE__LEVELS_MAX = 24, /* 16 of the owner's, of a bit each, and 48 bits beyond in levels of 6 */
+    VERGE__LEVELS_MAX = 24, /* 16 of the owner's, of one bit each, and 8 of 6 bits for the other 48 */
     VERGE__LANES_MAX = 8,
-    VERGE__LANES_FROM = 32768, /* with fewer nodes, all are in the first lane */
-    VERGE__SHARE = 16,         /* nodes that are drained at a time */
+    VERGE__LANES_FROM = 32768, /* with fewer nodes, all go to the first lane */
+    VERGE__PORTION = 16,       /* about how many nodes are drained at a time */
 };
 
 #define VERGE__NO_TICK UINT64_MAX
 
 typedef struct verge__level_shape {
     uint8_t shift; /* slots of 2^shift ticks */
-    uint8_t bits;  /* 2^bits of them in a block */
+    uint8_t bits;  /* 2^bits slots in a block */
 } verge__level_shape;
 
 typedef struct verge__level {
     verge__node **heads; /* of the lanes of slot 0, then of slot 1, ... */
     uint64_t *occupied;  /* a bit a slot */
-    uint32_t *counts;    /* C6; NULL: slots of this level are not drained in shares */
+    uint32_t *counts;    /* C6; NULL: slots of this level are not drained in portions */
     uint32_t mask;       /* ring size - 1 */
     uint8_t shift;
     uint8_t bits;
     uint8_t lane_bits;
-    uint8_t lanes_used; /* number of lanes that nodes go to, - 1 */
+    uint8_t lanes_used; /* number of lanes that nodes go to - 1 */
 } verge__level;
 
 typedef struct verge__calendar {
@@ -83,24 +73,22 @@ typedef struct verge__calendar {
     uint64_t quiet_until; /* before this tick there is nothing to do */
     uint64_t bias_ns;     /* what makes (deadline + bias) >> shift the tick of a deadline */
     uint64_t shift;
-    uint64_t short_reach; /* the owner's: ticks from the cursor on for which its short ways apply */
-    size_t linked;        /* C4 */
-    uint32_t turn;        /* which lane is next */
+    size_t linked;      /* C4 */
+    uint32_t put_count; /* how often a node was put into a slot; the low bits choose the lane of the next */
     uint8_t level_count;
     uint8_t levels_used;
     bool is_narrow;
     bool has_places;      /* node.h */
     uint64_t upper_quiet; /* quiet_until without level 0 */
-    verge__node **heads;  /* of all lanes of all slots: one piece of memory, and the rest of it after them */
+    verge__node **heads;  /* of all lanes of all slots. Bits and counts follow in the same piece of memory */
     size_t head_count;
-    size_t head_bytes;
-    verge__node **due_slot; /* of level 0: its nodes are being handed out, of tick cursor - 1; NULL: none are left */
-    uint32_t due_lane;      /* of it, that is next */
-    uint32_t due_lanes;     /* number of them, - 1 */
+    verge__node **due_slot; /* the slot of tick cursor - 1, whose nodes are being handed out; NULL: none are left */
+    uint32_t due_lane;      /* the lane of due_slot that is next */
+    uint32_t due_lanes;     /* number of lanes of due_slot - 1 */
     uint64_t nodes_moved;   /* from a level to a lower one */
     size_t bytes;           /* of the piece of memory */
     const verge_allocator *allocator;
-    uint8_t level_of_zeros[64]; /* by the leading zero bits of tick - cursor */
+    uint8_t level_of_zeros[64]; /* the level for a tick, by the leading zero bits of tick - cursor */
     verge__level levels[VERGE__LEVELS_MAX];
 } verge__calendar;
 
@@ -111,14 +99,14 @@ typedef struct verge__calendar_setup {
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
     bool is_narrow;
-    bool has_places; /* the highest two bits of a tick are 0 */
+    bool has_places; /* node.h. Then the two highest bits of all ticks are 0 */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
 /* ---- calendar.c: life and memory ---- */
 
-/* A level of 512 slots, one of 256, then of 64, from ticks of 2^shift ns to the end of time; returns how many. What
- * most timers need, and what comes up often, is wide: it takes more memory. */
+/* Levels of 512 slots, 256, and then 64, from ticks of 2^shift ns to the end of time. Returns how many. The two lowest
+ * are wide, because most timers need them; the others save memory. */
 size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_levels);
 
 /* -ENOMEM: there is nothing to deinit. */
@@ -128,32 +116,32 @@ void verge__calendar_deinit(verge__calendar *calendar);
 /* Moves the cursor of a calendar without nodes to any tick. */
 void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
 
-/* Moves all nodes to slots of another setup, narrow or wide. -ENOMEM changes nothing. */
+/* Moves the nodes of all slots to those of another setup, narrow or wide. -ENOMEM changes nothing. */
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup);
 
-/* The lane at `head` has become empty. */
+/* Notes that the lane at `head` has become empty, and perhaps its slot. */
 void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head);
 
 /* Chooses how many lanes nodes go to, by how many nodes are linked. */
 void verge__calendar_choose_lanes(verge__calendar *calendar);
 
 /* What verge__calendar_put does now and then: the node may be the first of its slot, or the one with which the slot has
- * more than one share; or it is time to choose the lanes anew. */
+ * more than one portion; or it is time to choose the lanes anew. */
 VERGE__NOINLINE void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count);
 
 /* ---- advance.c: time passes ---- */
 
 /*
- * Takes the next tick, up to last_tick, at which level 0 has nodes: true, and they are in due_slot, from which the
- * owner takes them one by one; all of the last tick's are gone. False: there is none, the cursor is behind last_tick,
- * and quiet_until was found anew; or the budget, of nodes moved, has run out, and the cursor is not behind last_tick.
+ * Takes the next tick, up to last_tick, at which level 0 has nodes. All nodes of the tick before must be gone. Returns
+ * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false if there is
+ * none, and the cursor is after last_tick; or if the budget of nodes to move has run out, and the cursor is not.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
-/* Drains the upper slots that start at the cursor; false: the budget ran out. */
+/* Drains the upper slots that start at the cursor. False: the budget ran out. */
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 
-/* Drains the shares that are due; then quiet_until is found anew. */
+/* Drains what is due in the upper levels, and updates quiet_until. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
 /* The start of the first slot that is not empty; VERGE__NO_TICK: all are empty. */
@@ -165,7 +153,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 /* ---- check.c ---- */
 
 /* Calls `look` for each node in a slot, with the tick at which the slot starts. `look` may take out the node that it is
- * called for. Stops when it returns something, and returns that. */
+ * called for. Stops when `look` returns a text, and returns this text. */
 typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
 const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
@@ -198,18 +186,21 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
                                                      verge__node *node) {
     const verge__level *level = &calendar->levels[k];
     uint32_t slot = (uint32_t)(tick >> level->shift) & level->mask;
-    uint32_t turn = calendar->turn++;
-    verge__node **head = &level->heads[((size_t)slot << level->lane_bits) + (turn & level->lanes_used)];
+    uint32_t put_count = calendar->put_count++;
+    verge__node **head = &level->heads[((size_t)slot << level->lane_bits) + (put_count & level->lanes_used)];
     bool is_first = *head == NULL;
     VERGE__INVARIANT(tick >> level->shift << level->shift >= calendar->cursor,
                      "C3: every slot starts at or after the cursor");
-    verge__list_push(head, node);
+    verge__node_push(head, node);
     verge__placed_node *placed = (verge__placed_node *)(void *)node;
-    if (calendar->has_places && placed->word >= VERGE__HAS_PLACE) {
-        placed->word = VERGE__HAS_PLACE | tick << 1 | (placed->word & 1);
+    if (calendar->has_places && placed->tag >= VERGE__HAS_PLACE) {
+        placed->tag = VERGE__HAS_PLACE | tick << 1 | (placed->tag & 1);
     }
-    uint32_t count = level->counts == NULL ? 0 : ++level->counts[slot];
-    if (VERGE__UNLIKELY(is_first || count == VERGE__SHARE + 1 || turn % 4096 == 0)) {
+    uint32_t count = 0;
+    if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* withdrawals do not count down */
+        count = ++level->counts[slot];
+    }
+    if (VERGE__UNLIKELY(is_first || count == VERGE__PORTION + 1 || put_count % 4096 == 0)) {
         verge__calendar_note_put(calendar, k, tick, count);
     }
 }
@@ -227,11 +218,11 @@ static VERGE__ALWAYS_INLINE void verge__calendar_file(verge__calendar *calendar,
     verge__calendar_put(calendar, verge__calendar_level(calendar, tick), tick, node);
 }
 
-/* The same in a list of the owner's. */
+/* Puts a node that is in no list into a list of the owner's. */
 static inline void verge__calendar_file_in(verge__calendar *calendar, verge__node **list, verge__node *node) {
     VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");
     calendar->linked++;
-    verge__list_push(list, node);
+    verge__node_push(list, node);
 }
 
 /* Takes a node out of its slot, or of its list of the owner's. */
@@ -239,9 +230,9 @@ static VERGE__ALWAYS_INLINE void verge__calendar_withdraw(verge__calendar *calen
     verge__node **head = node->pprev;
     bool was_last = node->next == NULL;
     VERGE__INVARIANT(calendar->linked > 0, "C4: nodes are counted");
-    verge__list_remove(node);
+    verge__node_remove(node);
     calendar->linked--;
-    if (was_last && (uintptr_t)head - (uintptr_t)calendar->heads < calendar->head_bytes) {
+    if (was_last && (uintptr_t)head - (uintptr_t)calendar->heads < calendar->head_count * sizeof(*head)) {
         verge__calendar_lane_emptied(calendar, head);
     }
 }
@@ -265,7 +256,7 @@ static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *ca
     calendar->due_lane = (lane + 1) & last_lane;
     VERGE__INVARIANT(node->pprev == head,
                      "C2: a node is where its list says; if not, the object of a timeout was freed, "
-                     "copied or zeroed before verge_timeout_clear");
+                     "copied or zeroed before verge_timeout_cancel");
     *head = next;
     calendar->linked--;
     node->pprev = NULL;

@@ -30,7 +30,7 @@ const char *verge__calendar_each(const verge__calendar *calendar, verge__calenda
 }
 
 static bool is_at_place(const verge__placed_node *placed, const verge__level *level, uint64_t start) {
-    return placed->word < VERGE__HAS_PLACE || verge__node_place(placed) >> level->shift == start >> level->shift;
+    return placed->tag < VERGE__HAS_PLACE || verge__node_place(placed) >> level->shift == start >> level->shift;
 }
 
 static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *count) {

@@ -30,19 +30,19 @@ struct VERGE__MAY_ALIAS verge__node {
 };
 
 /*
- * In a calendar with places, there is a word behind each node. If its highest bit is set, bits 1 to 62 are the node's
+ * In a calendar with places, there is a tag behind each node. If its highest bit is set, bits 1 to 62 are the node's
  * place: the tick for which it was filed last. So its owner knows whether a new deadline can leave the node where it
- * is. Everything else in the word is the owner's.
+ * is. Everything else in the tag is the owner's.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;
-    uint64_t word;
+    uint64_t tag;
 } verge__placed_node;
 
 #define VERGE__HAS_PLACE (UINT64_C(1) << 63)
 
 static VERGE__ALWAYS_INLINE uint64_t verge__node_place(const verge__placed_node *placed) {
-    return (placed->word & ~VERGE__HAS_PLACE) >> 1;
+    return (placed->tag & ~VERGE__HAS_PLACE) >> 1;
 }
 
 static inline bool verge__node_is_linked(const verge__node *node) {
@@ -55,7 +55,7 @@ static VERGE__ALWAYS_INLINE uint64_t verge__node_deadline(const verge__node *nod
 }
 
 /* Puts a node in front of a list. */
-static VERGE__ALWAYS_INLINE void verge__list_push(verge__node **head, verge__node *node) {
+static VERGE__ALWAYS_INLINE void verge__node_push(verge__node **head, verge__node *node) {
     verge__node *first = *head;
     node->next = first;
     node->pprev = head;
@@ -66,11 +66,11 @@ static VERGE__ALWAYS_INLINE void verge__list_push(verge__node **head, verge__nod
 }
 
 /* Takes a node out of its list. */
-static VERGE__ALWAYS_INLINE void verge__list_remove(verge__node *node) {
+static VERGE__ALWAYS_INLINE void verge__node_remove(verge__node *node) {
     verge__node *next = node->next;
     VERGE__INVARIANT(*node->pprev == node && (next == NULL || next->pprev == &node->next),
                      "C2: a node is where its list says; if not, the object of a timeout was freed, copied or zeroed "
-                     "before verge_timeout_clear");
+                     "before verge_timeout_cancel");
     *node->pprev = next;
     if (next != NULL) {
         next->pprev = node->pprev;

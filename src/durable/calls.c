@@ -21,32 +21,48 @@ bool verge__is_handler_name(const char *name) {
     return length >= 1 && length <= VERGE_DURABLE_HANDLER_NAME_MAX && strspn(name, allowed) == length;
 }
 
-static int check_key(const void *key, size_t *key_size) {
+static int check_key(verge_durable *durable, const void *key, size_t *key_size) {
     if (key == NULL) {
-        return *key_size == 0 ? 0 : -EINVAL;
+        return *key_size == 0 ? 0 : verge__refuse(durable, -EINVAL, "key is NULL, but key_size is not 0");
     }
     if (*key_size == 0) {
         *key_size = strnlen(key, VERGE_DURABLE_KEY_MAX + 1);
     }
-    return *key_size > VERGE_DURABLE_KEY_MAX ? -ENAMETOOLONG : 0;
+    return *key_size <= VERGE_DURABLE_KEY_MAX
+               ? 0
+               : verge__refuse(durable, -ENAMETOOLONG, "a key has at most %d bytes", VERGE_DURABLE_KEY_MAX);
 }
 
-static int row_of(const verge_durable_request *request, verge__row *row) {
-    static const uint64_t none[2] = {0};
-    if (request == NULL || !verge__is_handler_name(request->handler) ||
-        (unsigned)request->policy > VERGE_INTERVAL_SKIP || (request->payload == NULL && request->payload_size > 0) ||
-        (request->due_ns != 0 && request->delay_ns != 0) || memcmp(request->reserved, none, sizeof(none)) != 0 ||
-        request->reserved_32 != 0 || (unsigned)request->on_conflict > VERGE_DURABLE_MOVE ||
-        (request->on_conflict != VERGE_DURABLE_REFUSE && request->key == NULL) || request->id > VERGE__TIME_MAX_NS ||
-        (request->rule != NULL && request->period_ns != 0)) {
-        return -EINVAL;
-    }
-    if (request->payload_size > VERGE_DURABLE_PAYLOAD_MAX) {
-        return -EMSGSIZE;
-    }
-    if (request->due_ns > VERGE__TIME_MAX_NS || request->delay_ns > VERGE__TIME_MAX_NS / 4 ||
-        request->period_ns > VERGE__TIME_MAX_NS / 4) {
-        return -EOVERFLOW;
+static int row_of(verge_durable *durable, const verge_durable_request *request, verge__row *row) {
+    static const verge_durable_request none = {.handler = NULL};
+    const verge_durable_request *r = request == NULL ? &none : request;
+    const struct {
+        bool is_wrong;
+        int error;
+        const char *why;
+    } rules[] = {
+        {request == NULL, -EINVAL, "the request is NULL"},
+        {!verge__is_handler_name(r->handler), -EINVAL, VERGE__HANDLER_WORDS},
+        {(unsigned)r->policy > VERGE_INTERVAL_SKIP, -EINVAL, "policy is no verge_interval_policy"},
+        {r->payload == NULL && r->payload_size > 0, -EINVAL, "payload is NULL, but payload_size is not 0"},
+        {r->due_ns != 0 && r->delay_ns != 0, -EINVAL, "due_ns and delay_ns are both set"},
+        {memcmp(r->reserved, none.reserved, sizeof(none.reserved)) != 0 || r->reserved_32 != 0, -EINVAL,
+         "a field is set that this version does not know"},
+        {(unsigned)r->on_conflict > VERGE_DURABLE_MOVE, -EINVAL, "on_conflict is no verge_durable_conflict"},
+        {r->on_conflict != VERGE_DURABLE_REFUSE && r->key == NULL, -EINVAL, "on_conflict is set, but there is no key"},
+        {r->id > VERGE__TIME_MAX_NS, -EINVAL, "id is none that start has returned"},
+        {r->id != 0 && verge__shard_of(r->id) >= durable->shard_count, -EINVAL,
+         "the id is of a shard that does not exist"},
+        {r->rule != NULL && r->period_ns != 0, -EINVAL, "rule and period_ns are both set"},
+        {r->payload_size > VERGE_DURABLE_PAYLOAD_MAX, -EMSGSIZE, "a payload has at most 1 MiB"},
+        {r->due_ns > VERGE__TIME_MAX_NS || r->delay_ns > VERGE__TIME_MAX_NS / 4 ||
+             r->period_ns > VERGE__TIME_MAX_NS / 4,
+         -EOVERFLOW, "a time is before April 2262; a delay or a period has at most 73 years"},
+    };
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].is_wrong) {
+            return verge__refuse(durable, rules[i].error, "%s", rules[i].why);
+        }
     }
     *row = (verge__row){
         .id = request->id,
@@ -62,7 +78,20 @@ static int row_of(const verge_durable_request *request, verge__row *row) {
         .payload_size = request->payload_size,
         .rule = request->rule,
     };
-    return check_key(row->key, &row->key_size);
+    return check_key(durable, row->key, &row->key_size);
+}
+
+static int refuse_rule(verge_durable *durable, const char *text, int error) {
+    char why[VERGE__WORDS_MAX];
+    verge_recurrence rule;
+    verge_zone *zone = NULL;
+    if (verge_recurrence_explain(text, why, sizeof(why)) != 0 || verge_recurrence_parse(text, &rule) != 0) {
+        return verge__refuse(durable, error, "%s", why);
+    }
+    const bool has_zone = verge_zone_open(rule.zone, NULL, &zone) == 0;
+    verge_zone_close(zone);
+    return has_zone ? verge__refuse(durable, error, "the rule does not come any more")
+                    : verge__refuse(durable, error, "there is no time zone \"%s\" on this machine", rule.zone);
 }
 
 /* A timer with a rule and without a time is due when the rule next comes. */
@@ -70,18 +99,21 @@ static int give_first_tick(verge_durable *durable, verge__row *row) {
     if (row->rule == NULL) {
         return 0;
     }
+    if (!durable->has_rules) {
+        return verge__refuse(durable, -EPROTO, VERGE__CONTRACT_WORDS);
+    }
     uint64_t now_ns = verge_durable_now(durable);
     if (now_ns == 0) { /* the store's clock was set back, and is not known yet */
         const verge_clock clock = verge_clock_realtime();
         now_ns = clock.now_ns(clock.context);
     }
     uint64_t first_ns = 0;
-    const int error = durable->has_rules ? verge__rule_first(row->rule, now_ns, &first_ns) : -EPROTO;
+    const int error = verge__rule_first(row->rule, now_ns, &first_ns);
     if (error == 0 && row->due_is_delay && row->due_ns == 0) {
         row->due_is_delay = false;
         row->due_ns = first_ns;
     }
-    return error;
+    return error == -EINVAL ? refuse_rule(durable, row->rule, error) : error;
 }
 
 /* ---- waiting ---- */
@@ -107,7 +139,7 @@ static void withdraw(verge_durable *durable, verge__call *call) {
 void verge__call_finish(verge__call *call, int result) {
     call->result = result;
     if (call->channel != NULL) {
-        (void)!verge_channel_try_send(call->channel, "");
+        (void)!verge_channel_send(call->channel, "", 0);
     }
     (void)sem_post(&call->done);
 }
@@ -121,7 +153,7 @@ static void wait_for(verge__call *call) {
  * withdrawn. If the writer has begun with it, that is too late, but then the call is done after one commit. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
-    const int error = verge_channel_receive(call->channel, &item);
+    const int error = verge_channel_receive(call->channel, &item, VERGE_NEVER);
     if (error != 0) {
         verge__lock(durable);
         const bool is_withdrawn = !call->is_taken;
@@ -186,11 +218,11 @@ void verge__rows_committed(verge_durable *durable, verge__connection *connection
         if (row->outcome != 0) {
             continue;
         }
-        durable->stats.scheduled += !row->is_moved;
+        durable->stats.started += !row->is_moved;
         const uint32_t handler = verge__handler_index(durable, row->handler);
         const bool is_near =
             durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
-        const bool is_there = row->is_moved && verge__window_find(&durable->window, row->id) != VERGE__NO_ENTRY;
+        const bool is_there = row->is_moved && verge__window_find(&durable->window, row->id) != VERGE__NO_HINT;
         if (handler != VERGE__NO_HANDLER && (is_near || is_there)) {
             verge__window_add(durable, row->id, row->due_ns, handler, true);
         }
@@ -263,21 +295,22 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Whether the row has the key of the periodic timer whose handler runs: this key is only free until the handler
- * returns, and then belongs to the next tick. */
-static bool has_own_key(const verge__current *current, const verge__row *row) {
-    const verge__row *own = current->row;
-    return own->period_ns != 0 && own->key != NULL && row->key != NULL && own->key_size == row->key_size &&
-           memcmp(own->key, row->key, row->key_size) == 0 && strcmp(own->handler, row->handler) == 0;
+/* Whether a timer of the batch has the row's key. The key is only free until the batch ends: a timer whose handler has
+ * not returned yet may fire again, and the next tick of a recurring one has it. But a handler may start the next timer
+ * of a chain, with the key of its own. */
+static bool is_taken_in_batch(const verge__current *current, const verge__row *row) {
+    const verge__row *found =
+        row->key == NULL ? NULL : verge__find_in_batch(current, 0, row->handler, row->key, row->key_size);
+    return found != NULL && (found != current->row || found->period_ns != 0 || found->rule != NULL);
 }
 
 static int insert_in_handler(verge__current *current, verge__row *rows, size_t count) {
-    verge__runner *runner = current->runner;
+    verge__firer *firer = current->firer;
     int error = 0;
     for (size_t i = 0, end; i < count && error == 0; i = end + 1) {
-        for (end = i; end < count && !has_own_key(current, &rows[end]); end++) {
+        for (end = i; end < count && !is_taken_in_batch(current, &rows[end]); end++) {
         }
-        error = end == i ? 0 : insert_rows(runner->durable, runner->connection, rows + i, end - i);
+        error = end == i ? 0 : insert_rows(firer->durable, firer->connection, rows + i, end - i);
         if (end < count) {
             rows[end].outcome = -EEXIST;
         }
@@ -287,8 +320,8 @@ static int insert_in_handler(verge__current *current, verge__row *rows, size_t c
 
 /* Schedules in the transaction of the handler that runs on this thread. */
 static int schedule_in_handler(verge__current *current, verge__row *rows, size_t count) {
-    verge_durable *durable = current->runner->durable;
-    verge__connection *connection = current->runner->connection;
+    verge_durable *durable = current->firer->durable;
+    verge__connection *connection = current->firer->connection;
     int error = verge__current_begin(current);
     VERGE__THEN(error, give_ids(durable, rows, count));
     VERGE__THEN(error, insert_in_handler(current, rows, count));
@@ -311,9 +344,9 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
     return verge__perform(durable, &call);
 }
 
-int verge_durable_schedule(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
-    verge__row row;
-    int error = durable == NULL ? -EINVAL : row_of(request, &row);
+int verge_durable_start(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
+    verge__row row = {.id = 0};
+    int error = durable == NULL ? -EINVAL : row_of(durable, request, &row);
     VERGE__THEN(error, give_first_tick(durable, &row));
     if (error != 0) {
         return error;
@@ -326,8 +359,8 @@ int verge_durable_schedule(verge_durable *durable, const verge_durable_request *
     return error;
 }
 
-int verge_durable_schedule_many(verge_durable *durable, const verge_durable_request *requests, size_t count,
-                                verge_durable_id *ret_ids) {
+int verge_durable_start_many(verge_durable *durable, const verge_durable_request *requests, size_t count,
+                             verge_durable_id *ret_ids) {
     if (durable == NULL || (requests == NULL && count > 0) || count > INT32_MAX) {
         return -EINVAL;
     }
@@ -337,7 +370,7 @@ int verge_durable_schedule_many(verge_durable *durable, const verge_durable_requ
     verge__row *rows = calloc(count, sizeof(*rows));
     int error = rows == NULL ? -ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0; i++) {
-        error = row_of(&requests[i], &rows[i]);
+        error = row_of(durable, &requests[i], &rows[i]);
         VERGE__THEN(error, give_first_tick(durable, &rows[i]));
     }
     if (error == 0) {
@@ -373,11 +406,11 @@ static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     return verge__perform(durable, &call);
 }
 
-int verge_durable_schedule_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
-                              verge_durable_id *ret_id) {
-    verge__row row;
+int verge_durable_start_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
+                           verge_durable_id *ret_id) {
+    verge__row row = {.id = 0};
     verge__connection *connection;
-    int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(request, &row);
+    int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(durable, request, &row);
     VERGE__THEN(error, give_first_tick(durable, &row));
     VERGE__THEN(error, durable->store->borrow(transaction, &connection));
     if (error != 0) {
@@ -412,7 +445,7 @@ static bool is_id(verge_durable_id id) {
 }
 
 static int change_in_handler(verge__current *current, verge__call *call) {
-    verge__connection *connection = current->runner->connection;
+    verge__connection *connection = current->firer->connection;
     const verge__store *store = connection->store;
     verge__change *change = &call->change;
     int error = verge__current_begin(current);
@@ -426,16 +459,20 @@ static int change_in_handler(verge__current *current, verge__call *call) {
     case VERGE__CALL_RESET:
         error = store->reset(connection, change, 1);
         break;
-    case VERGE__CALL_REVIVE:
-        error = store->revive(connection, change);
-        break;
     default:
-        return store->forget(connection, change->id);
+        error = verge__change_dead(connection, call);
+        current->is_broken = error != 0; /* the next savepoint to be ended may be this one, and not the handler's */
+        break;
     }
-    if (error == 0 && call->kind != VERGE__CALL_CANCEL && change->outcome >= 0) {
+    const bool is_of_dead = call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET;
+    if (error == 0 && (call->kind == VERGE__CALL_RESET || call->kind == VERGE__CALL_REVIVE) && change->outcome >= 0) {
         verge__row moved = verge__moved_row(change);
-        error = verge__notify_near(current->runner->durable, connection, &moved, 1);
+        error = verge__notify_near(current->firer->durable, connection, &moved, 1);
         VERGE__THEN(error, verge__current_scheduled(current, &moved));
+    }
+    if (change->outcome == -ENOENT && !is_of_dead &&
+        verge__find_in_batch(current, change->id, change->handler, change->key, change->key_size) != NULL) {
+        change->outcome = VERGE_RUNNING; /* the batch has taken its row */
     }
     return error != 0 ? error : change->outcome == -EAGAIN ? VERGE_RUNNING : change->outcome;
 }
@@ -454,10 +491,13 @@ static int change(verge_durable *durable, verge__call_kind kind, verge_durable_i
 
 static int change_key(verge_durable *durable, verge__call_kind kind, const char *handler, const void *key,
                       size_t key_size, uint64_t due_ns) {
-    if (durable == NULL || !verge__is_handler_name(handler) || key == NULL || due_ns > VERGE__TIME_MAX_NS) {
+    if (durable == NULL || key == NULL || due_ns > VERGE__TIME_MAX_NS) {
         return -EINVAL;
     }
-    const int error = check_key(key, &key_size);
+    if (!verge__is_handler_name(handler)) {
+        return verge__refuse(durable, -EINVAL, VERGE__HANDLER_WORDS);
+    }
+    const int error = check_key(durable, key, &key_size);
     if (error != 0) {
         return error;
     }
@@ -498,7 +538,7 @@ int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question) {
     verge__current *current = verge__current_of(durable);
     if (current != NULL) {
-        return read(durable, current->runner->connection, question);
+        return read(durable, current->firer->connection, question);
     }
     verge__call call = {.kind = VERGE__CALL_READ, .read = read, .question = question};
     return verge__perform(durable, &call);
@@ -521,7 +561,7 @@ int verge_durable_find(verge_durable *durable, const char *handler, const void *
     if (durable == NULL || !verge__is_handler_name(handler) || key == NULL || ret_id == NULL) {
         return -EINVAL;
     }
-    const int error = check_key(key, &key_size);
+    const int error = check_key(durable, key, &key_size);
     if (error != 0) {
         return error;
     }

@@ -57,28 +57,28 @@ int verge__read_controls(verge_durable *durable, uint64_t revision) {
 }
 
 void verge__note_control(verge_durable *durable) {
-    verge__lock(durable);
-    durable->keeper.renew_now = true;
-    verge__unlock(durable);
+    (void)verge__set_flag(durable, &durable->keeper.renew_now, true);
     verge__wake_keeper(durable);
 }
 
 /* ---- calls ---- */
 
 static int control(verge_durable *durable, verge__control_change *change) {
-    if (durable == NULL || !verge__is_handler_name(change->handler) || change->rate > 1000000000) {
+    if (durable == NULL) {
         return -EINVAL;
     }
-    if (!durable->has_rules) {
-        return -EPROTO;
+    if (!verge__is_handler_name(change->handler) || change->rate > 1000000000) {
+        return verge__refuse(durable, -EINVAL, "%s",
+                             change->rate > 1000000000 ? "a rate is 0 to 1000000000" : VERGE__HANDLER_WORDS);
     }
-    verge__lock(durable);
+    if (!durable->has_rules) {
+        return verge__refuse(durable, -EPROTO, VERGE__CONTRACT_WORDS);
+    }
     change->revision = verge__random(durable) >> (64 - REVISION_BITS);
-    verge__unlock(durable);
     verge__current *current = verge__current_of(durable);
     if (current != NULL) {
         const int error = verge__current_begin(current);
-        return error != 0 ? error : durable->store->control(current->runner->connection, change);
+        return error != 0 ? error : durable->store->control(current->firer->connection, change);
     }
     verge__call call = {.kind = VERGE__CALL_CONTROL, .control = change};
     const int error = verge__perform(durable, &call);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Options, open and close; registering handlers; functions that all parts share. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 loses sight of memory that a struct holds */
+#endif
+
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -12,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sized.h"
 #include "durable/durable_internal.h"
 
 #define MS UINT64_C(1000000)
@@ -22,7 +27,7 @@
 static const verge_durable_options default_options = {
     .struct_size = sizeof(verge_durable_options),
     .shard_count = 64,
-    .runners = 2,
+    .firing_threads = 2,
     .batch = 256,
     .window_max = 131072,
     .precision_ns = UINT64_C(1) << 20,
@@ -32,21 +37,13 @@ static const verge_durable_options default_options = {
     .patience_ns = 30 * S,
 };
 
+static const char unread_options[] =
+    "the options are NULL, or verge_durable_options_init was not called, or a field is set that this version does not "
+    "know";
 static const char unknown_url[] = "url must begin with sqlite: or postgresql://";
 
-/* Options of a caller whose struct, which begins with its size, may be older or newer than ours. */
-static int init_sized(void *options, size_t struct_size, const void *defaults, size_t default_size) {
-    if (options == NULL || struct_size < sizeof(struct_size)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    memcpy(options, defaults, struct_size < default_size ? struct_size : default_size);
-    memcpy(options, &struct_size, sizeof(struct_size));
-    return 0;
-}
-
-int verge_durable_options_init_sized(verge_durable_options *options, size_t struct_size) {
-    return init_sized(options, struct_size, &default_options, sizeof(default_options));
+int verge_durable_options_init(verge_durable_options *options, size_t struct_size) {
+    return verge__sized_init(options, struct_size, &default_options, sizeof(default_options));
 }
 
 static int is_out_of_range(const char *field, uint64_t value, uint64_t least, uint64_t most, char *text, size_t size) {
@@ -67,7 +64,7 @@ static int explain(const verge_durable_options *o, char *text, size_t size) {
         uint64_t most;
     } ranges[] = {
         {"shard_count", o->shard_count, 1, VERGE_DURABLE_SHARDS_MAX},
-        {"runners", o->runners, 1, VERGE__RUNNERS_MAX},
+        {"firing_threads", o->firing_threads, 1, VERGE__FIRERS_MAX},
         {"batch", o->batch, 1, VERGE__BATCH_MAX},
         {"window_max", o->window_max, 2 * (uint64_t)o->batch, UINT32_MAX / 2},
         {"precision_ns", o->precision_ns, 1, UINT64_C(1) << 32},
@@ -92,18 +89,17 @@ static int explain(const verge_durable_options *o, char *text, size_t size) {
 
 int verge_durable_options_explain(const verge_durable_options *options, char *text, size_t size) {
     char ignored[VERGE__WORDS_MAX];
-    verge_durable_options given = default_options;
+    verge_durable_options given;
     bool is_missing;
     if (text == NULL || size == 0) {
         text = ignored;
         size = sizeof(ignored);
     }
     text[0] = '\0';
-    if (options == NULL || options->struct_size < sizeof(options->struct_size)) {
-        (void)snprintf(text, size, "the options are NULL, or verge_durable_options_init was not called");
+    if (verge__sized_read(options, &given, sizeof(given)) != 0) {
+        (void)snprintf(text, size, "%s", unread_options);
         return -EINVAL;
     }
-    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
     int error = explain(&given, text, size);
     if (error == 0 && verge__store_of(given.url, &is_missing) == NULL && !is_missing) {
         (void)snprintf(text, size, "%s", unknown_url);
@@ -124,8 +120,18 @@ uint64_t verge__local_now(const verge_durable *durable) {
     return durable->clock.now_ns(durable->clock.context);
 }
 
+bool verge__set_flag(verge_durable *durable, bool *flag, bool value) {
+    verge__lock(durable);
+    const bool before = *flag;
+    *flag = value;
+    verge__unlock(durable);
+    return before;
+}
+
 uint64_t verge__random(verge_durable *durable) {
+    verge__lock(durable);
     uint64_t z = (durable->random += UINT64_C(0x9E3779B97F4A7C15));
+    verge__unlock(durable);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return z ^ (z >> 31);
@@ -233,14 +239,28 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
     if (incarnation >> VERGE__ID_INCARNATION_BITS != 0) {
         return -EOVERFLOW;
     }
+    /* A random start: if the store gives an incarnation out again, after a failover that lost it and the death of the
+     * node that had it, a late cancel of a timer that was lost does not name one of ours. */
+    const uint64_t counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
     verge__lock(durable);
     durable->said.is_restored |= incarnation <= durable->ids.highest_incarnation;
     durable->ids.incarnation = durable->ids.highest_incarnation = incarnation;
-    /* A random start: if the store gives an incarnation out again, after a failover that lost it and the death of the
-     * node that had it, a late cancel of a timer that was lost does not name one of ours. */
-    durable->ids.counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
+    durable->ids.counter = counter;
     verge__unlock(durable);
     return 0;
+}
+
+int verge__begin(verge_durable *durable, verge__connection **connection) {
+    int error = verge__connect(durable, connection);
+    VERGE__THEN(error, verge__refresh_incarnation(durable, *connection));
+    VERGE__THEN(error, durable->store->begin(*connection));
+    if (error == 0) {
+        verge__lock(durable);
+        verge__note_time(durable, *connection);
+        verge__check_incarnation(durable, *connection);
+        verge__unlock(durable);
+    }
+    return error;
 }
 
 void verge__wake_keeper(verge_durable *durable) {
@@ -252,32 +272,32 @@ void verge__wake_keeper(verge_durable *durable) {
 
 /* ---- create ---- */
 
-static int init_runner(verge_durable *durable, verge__runner *runner, size_t fired_size) {
+static int init_firer(verge_durable *durable, verge__firer *firer, size_t fired_size) {
     const size_t batch = durable->options.batch;
-    runner->durable = durable;
-    runner->due = calloc(batch, sizeof(*runner->due));
-    runner->targets = calloc(batch, sizeof(*runner->targets));
-    runner->run_ns = calloc(batch, sizeof(*runner->run_ns));
-    runner->batch = calloc(batch, sizeof(*runner->batch));
-    runner->fired = calloc(batch, fired_size);
-    runner->missing = calloc(batch, sizeof(*runner->missing));
-    return runner->due == NULL || runner->targets == NULL || runner->run_ns == NULL || runner->batch == NULL ||
-                   runner->fired == NULL || runner->missing == NULL
+    firer->durable = durable;
+    firer->due = calloc(batch, sizeof(*firer->due));
+    firer->targets = calloc(batch, sizeof(*firer->targets));
+    firer->run_ns = calloc(batch, sizeof(*firer->run_ns));
+    firer->batch = calloc(batch, sizeof(*firer->batch));
+    firer->fired = calloc(batch, fired_size);
+    firer->missing = calloc(batch, sizeof(*firer->missing));
+    return firer->due == NULL || firer->targets == NULL || firer->run_ns == NULL || firer->batch == NULL ||
+                   firer->fired == NULL || firer->missing == NULL
                ? -ENOMEM
                : 0;
 }
 
 void verge__durable_free(verge_durable *durable) {
-    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
-        verge__runner *runner = &durable->runners[i];
-        verge__disconnect(durable, &runner->connection);
-        free(runner->due);
-        free(runner->targets);
-        free(runner->run_ns);
-        free(runner->batch);
-        free(runner->fired);
-        free(runner->missing);
-        free(runner->back);
+    for (uint32_t i = 0; i < VERGE__FIRERS_MAX; i++) {
+        verge__firer *firer = &durable->firers[i];
+        verge__disconnect(durable, &firer->connection);
+        free(firer->due);
+        free(firer->targets);
+        free(firer->run_ns);
+        free(firer->batch);
+        free(firer->fired);
+        free(firer->missing);
+        free(firer->back);
     }
     verge__disconnect(durable, &durable->keeper.connection);
     verge__disconnect(durable, &durable->writer.connection);
@@ -324,13 +344,34 @@ static char *name_of(const verge_durable_options *options) {
     return strdup(name);
 }
 
+/* Makes the rest of a node that has its options, store and clock. After an error, verge__durable_free frees it. */
+static int init(verge_durable *durable) {
+    const verge_durable_options *options = &durable->options;
+    durable->writer.calls_end = &durable->writer.calls;
+    durable->batch_limit = options->batch;
+    durable->waiting_until_ns = VERGE_NEVER;
+    durable->keeper.scan_rows = VERGE__SCAN_ROWS_MAX;
+    durable->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    verge_histogram_clear(&durable->lateness);
+    init_lock(durable);
+    durable->url = strdup(options->url);
+    durable->name = name_of(options);
+    int error = durable->url == NULL || durable->name == NULL ? -ENOMEM
+                : durable->wake_fd < 0                        ? -EMFILE
+                                                              : verge__window_init(&durable->window, options);
+    for (uint32_t i = 0; i < options->firing_threads && error == 0; i++) {
+        error = init_firer(durable, &durable->firers[i], verge__fired_size());
+    }
+    return error;
+}
+
 int verge__durable_create(const verge_durable_options *options, const verge__store *store, verge_clock clock,
                           verge_durable **ret_durable) {
-    verge_durable_options given = default_options;
-    if (options == NULL || options->struct_size < sizeof(options->struct_size)) {
+    verge_durable_options given;
+    if (verge__sized_read(options, &given, sizeof(given)) != 0) {
+        verge__set_words("%s", unread_options);
         return -EINVAL;
     }
-    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
     char why[VERGE__WORDS_MAX];
     if (explain(&given, why, sizeof(why)) != 0) {
         verge__set_words("%s", why);
@@ -348,26 +389,12 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
     durable->options = given;
     durable->store = store;
     durable->clock = clock.now_ns == NULL ? verge_clock_monotonic() : clock;
-    durable->writer.calls_end = &durable->writer.calls;
-    durable->batch_limit = given.batch;
-    durable->waiting_until_ns = VERGE_NEVER;
-    durable->keeper.scan_rows = VERGE__SCAN_ROWS_MAX;
-    durable->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    verge_histogram_reset(&durable->lateness);
     durable->random = verge__local_now(durable);
     uint64_t seed;
     if (is_real && getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed)) {
         durable->random ^= seed;
     }
-    init_lock(durable);
-    durable->url = strdup(given.url);
-    durable->name = name_of(&given);
-    int error = durable->url == NULL || durable->name == NULL ? -ENOMEM
-                : durable->wake_fd < 0                        ? -EMFILE
-                                                              : verge__window_init(&durable->window, &given);
-    for (uint32_t i = 0; i < given.runners && error == 0; i++) {
-        error = init_runner(durable, &durable->runners[i], verge__fired_size());
-    }
+    const int error = init(durable);
     if (error != 0) {
         verge__durable_free(durable);
         return error;
@@ -495,18 +522,18 @@ static int start_threads(verge_durable *durable) {
     if (durable->options.client) {
         return 0;
     }
-    for (uint32_t i = 0; i < durable->options.runners; i++) {
-        verge__runner *runner = &durable->runners[i];
+    for (uint32_t i = 0; i < durable->options.firing_threads; i++) {
+        verge__firer *firer = &durable->firers[i];
         verge__lock(durable);
-        durable->runners_alive++;
+        durable->firers_alive++;
         verge__unlock(durable);
-        if (pthread_create(&runner->thread, NULL, verge__runner_run, runner) != 0) {
+        if (pthread_create(&firer->thread, NULL, verge__firer_run, firer) != 0) {
             verge__lock(durable);
-            durable->runners_alive--;
+            durable->firers_alive--;
             verge__unlock(durable);
             return -EAGAIN;
         }
-        runner->is_started = true;
+        firer->is_started = true;
     }
     if (pthread_create(&durable->keeper.thread, NULL, verge__keeper_run, durable) != 0) {
         return -EAGAIN;
@@ -546,30 +573,30 @@ int verge_durable_open(const verge_durable_options *options, verge_durable **ret
     return 0;
 }
 
-static int wait_for_runners(verge_durable *durable, uint64_t grace_ns) {
+static int wait_for_firers(verge_durable *durable, uint64_t grace_ns) {
     const uint64_t now_ns = verge__monotonic_ns();
     const uint64_t until_ns = grace_ns > VERGE__TIME_MAX_NS - now_ns ? VERGE__TIME_MAX_NS : now_ns + grace_ns;
     const struct timespec until = {.tv_sec = (time_t)(until_ns / S), .tv_nsec = (long)(until_ns % S)};
     int error = 0;
-    while (durable->runners_alive > 0 && error == 0) {
+    while (durable->firers_alive > 0 && error == 0) {
         error = pthread_cond_timedwait(&durable->idle, &durable->lock, &until);
     }
-    return durable->runners_alive > 0 ? -ETIMEDOUT : 0;
+    return durable->firers_alive > 0 ? -ETIMEDOUT : 0;
 }
 
 int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
     if (durable == NULL) {
         return 0;
     }
-    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
-        if (durable->runners[i].is_started && pthread_equal(durable->runners[i].thread, pthread_self())) {
+    for (uint32_t i = 0; i < VERGE__FIRERS_MAX; i++) {
+        if (durable->firers[i].is_started && pthread_equal(durable->firers[i].thread, pthread_self())) {
             return -EDEADLK;
         }
     }
     verge__lock(durable);
     durable->is_stopping = true;
     (void)pthread_cond_broadcast(&durable->due);
-    const int error = wait_for_runners(durable, grace_ns);
+    const int error = wait_for_firers(durable, grace_ns);
     if (error == 0) {
         durable->is_ending = true;
         (void)pthread_cond_broadcast(&durable->work);
@@ -579,9 +606,9 @@ int verge_durable_close(verge_durable *durable, uint64_t grace_ns) {
         return error;
     }
     verge__wake_keeper(durable);
-    for (uint32_t i = 0; i < VERGE__RUNNERS_MAX; i++) {
-        if (durable->runners[i].is_started) {
-            (void)pthread_join(durable->runners[i].thread, NULL);
+    for (uint32_t i = 0; i < VERGE__FIRERS_MAX; i++) {
+        if (durable->firers[i].is_started) {
+            (void)pthread_join(durable->firers[i].thread, NULL);
         }
     }
     if (durable->keeper.is_started) {
@@ -618,8 +645,8 @@ static const verge_durable_handler_options default_handler_options = {
     .backoff_max_ns = 3600 * S,
 };
 
-int verge_durable_handler_init_sized(verge_durable_handler_options *options, size_t struct_size) {
-    return init_sized(options, struct_size, &default_handler_options, sizeof(default_handler_options));
+int verge_durable_handler_init(verge_durable_handler_options *options, size_t struct_size) {
+    return verge__sized_init(options, struct_size, &default_handler_options, sizeof(default_handler_options));
 }
 
 int verge_durable_register(verge_durable *durable, const char *name, verge_durable_handler handler, void *context) {
@@ -631,13 +658,9 @@ int verge_durable_register(verge_durable *durable, const char *name, verge_durab
 
 int verge_durable_register_with(verge_durable *durable, const char *name,
                                 const verge_durable_handler_options *options) {
-    verge_durable_handler_options given = default_handler_options;
-    if (durable == NULL || !verge__is_handler_name(name) || options == NULL ||
-        options->struct_size < sizeof(options->struct_size)) {
-        return -EINVAL;
-    }
-    memcpy(&given, options, options->struct_size < sizeof(given) ? options->struct_size : sizeof(given));
-    if (given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
+    verge_durable_handler_options given;
+    if (durable == NULL || !verge__is_handler_name(name) || verge__sized_read(options, &given, sizeof(given)) != 0 ||
+        given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
         given.backoff_max_ns > VERGE__TIME_MAX_NS / 4 || given.age_max_ns > VERGE__TIME_MAX_NS / 4 ||
         given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000 ||
         given.priority < VERGE_DURABLE_LOW || given.priority > VERGE_DURABLE_HIGH || given.reserved != 0) {

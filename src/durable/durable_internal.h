@@ -5,13 +5,13 @@
  * Threads, each with a connection of its own:
  *   keeper   leases (P1) and the window (P2): renews, acquires and releases shards, reads rows that are due soon
  *   writer   the calls (P3, P5): takes all queued calls, and makes one transaction of them
- *   runners  fire (P4): each takes a batch of due timers from the window, and runs their handlers
+ *   firers   fire (P4): each takes a batch of due timers from the window, and runs their handlers
  * Each thread is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any
  * order.
  *
- * The window is only a hint. If the row of an entry is gone, was moved, or belongs to another node, the entry costs one
- * useless query. If a row has no entry, the next scan finds it. So the answers of the store may be applied to the
- * window in any order. The transactions alone keep the promises D2 to D5.
+ * What the window has of a timer is a hint, and no more. If the row of a hint is gone, was moved, or belongs to another
+ * node, the hint costs one useless query. If a row has no hint, the next scan finds it. So the answers of the store may
+ * be applied to the window in any order. The transactions alone keep the promises D2 to D5.
  *
  * One lock guards everything but the connections. It is not held during a query or a handler.
  */
@@ -27,11 +27,11 @@
 #include "verge/wheel.h"
 
 enum {
-    VERGE__RUNNERS_MAX = 64,
+    VERGE__FIRERS_MAX = 64,
     VERGE__BATCH_MAX = 4096,
 };
 
-#define VERGE__NO_ENTRY UINT32_MAX
+#define VERGE__NO_HINT UINT32_MAX
 #define VERGE__NO_HANDLER UINT32_MAX
 
 /* Rows at or beyond it are not in the window, as there was no room for them. */
@@ -46,43 +46,43 @@ typedef struct verge__handler {
     verge_durable_handler_options options;
     uint32_t running;         /* how many batches under way have this handler */
     uint64_t next_allowed_ns; /* a rate, or a permit that was refused: the next run, in store time */
-    uint32_t window_count;    /* entries of the window */
+    uint32_t window_count;    /* hints of the window */
     verge__cut cut;           /* of its rows */
-    uint32_t held_first;      /* the list of held entries, the oldest first */
+    uint32_t held_first;      /* the list of held hints, the oldest first */
     uint32_t held_last;
     uint32_t held_count;
-    uint32_t released_count; /* entries that were held, and wait in the wheel now */
+    uint32_t released_count; /* hints that were held, and wait in the wheel now */
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
     uint64_t slots;         /* a bit for each of its batches that have a permit, or ask for one */
 } verge__handler;
 
-typedef enum verge__entry_state {
-    VERGE__ENTRY_FREE = 0,
-    VERGE__ENTRY_WAITING, /* in the wheel */
-    VERGE__ENTRY_HELD,    /* it is due, but its handler has reached a limit (limits.c) */
-    VERGE__ENTRY_FIRING,  /* a runner has it */
-} verge__entry_state;
+typedef enum verge__hint_state {
+    VERGE__HINT_FREE = 0,
+    VERGE__HINT_WAITING, /* in the wheel */
+    VERGE__HINT_HELD,    /* it is due, but its handler has reached a limit (limits.c) */
+    VERGE__HINT_FIRING,  /* a firer has it */
+} verge__hint_state;
 
-typedef struct verge__entry {
+typedef struct verge__hint {
     uint64_t id;
     uint64_t due_ns; /* the due time of the row, when the node last learned it */
     verge_timer timer;
-    uint32_t next; /* the next entry of the same bucket, or the next free one */
+    uint32_t next; /* the next hint of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
     bool is_moved;    /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
     bool is_released; /* WAITING: it was held, and may run now */
     uint32_t held_next;
     uint32_t held_previous;
-} verge__entry;
+} verge__hint;
 
 enum { VERGE__PRIORITIES = 3 };
 
 typedef struct verge__window {
     verge_wheel *wheels[VERGE__PRIORITIES]; /* of each priority, the highest first; on store time */
-    verge__entry *entries;
-    uint32_t entry_count; /* how many entries were ever used */
+    verge__hint *hints;
+    uint32_t hint_count; /* how many hints were ever used */
     uint32_t capacity;
     uint32_t free;
     uint32_t count;
@@ -133,12 +133,13 @@ typedef struct verge__call {
 
 typedef struct verge__fired verge__fired;
 
-typedef struct verge__runner {
+typedef struct verge__firer {
     verge_durable *durable;
     verge__connection *connection;
     pthread_t thread;
     bool is_started;
-    bool has_turn;
+    bool has_baton;
+    bool is_careful; /* it has set is_careful_running, for its batch */
     bool is_failing;
     bool has_permit; /* of the cluster, for its batch */
     verge__permit permit;
@@ -148,7 +149,7 @@ typedef struct verge__runner {
     verge_expiry *due;
     verge__target *targets;
     uint64_t *run_ns;
-    uint32_t *batch; /* entries */
+    uint32_t *batch; /* hints */
     verge__fired *fired;
     verge__change *missing; /* targets without a row */
     size_t target_count;
@@ -157,7 +158,7 @@ typedef struct verge__runner {
     size_t back_count;
     size_t scheduled_count; /* how many of them handlers have scheduled */
     size_t back_capacity;
-} verge__runner;
+} verge__firer;
 
 /* ---- a node, by who uses what. Connections and threads are their owners'; the rest is under the lock, if another
  * thread reads it ---- */
@@ -232,9 +233,9 @@ struct verge_durable {
     uint64_t node;
 
     pthread_mutex_t lock;
-    pthread_cond_t due;  /* for runners: a timer is due earlier than they wait for, or the node ends */
+    pthread_cond_t due;  /* for firers: a timer is due earlier than they wait for, or the node ends */
     pthread_cond_t work; /* for the writer: there are calls */
-    pthread_cond_t idle; /* for close: a runner has ended */
+    pthread_cond_t idle; /* for close: a firer has ended */
     int wake_fd;         /* wakes the keeper */
     bool is_stopping;    /* no batch begins, no call is taken */
     bool is_ending;      /* the keeper and the writer are to end */
@@ -251,7 +252,7 @@ struct verge_durable {
     uint32_t handler_count;
     uint32_t limited_count; /* handlers with a share of the window */
     int32_t highest_priority;
-    uint32_t held_count;             /* entries that are held, of all handlers */
+    uint32_t held_count;             /* hints that are held, of all handlers */
     verge_durable_control *controls; /* what handlers are told in the whole cluster */
     size_t control_count;
 
@@ -262,19 +263,21 @@ struct verge_durable {
     uint32_t live_nodes;
 
     /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
-     * runner fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in the
+     * firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in the
      * order of (priority, due, id). So with each death, at least half of the timers before the bad one are done, and at
      * last it is alone in its batch. Before a batch of one, the attempt is counted: after its attempts the bad timer is
-     * dead. */
+     * dead. A handler outside does not keep the others waiting: its claim has counted the attempt. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
 
-    bool is_turn_taken;        /* a runner is beginning a transaction or, if the store has one writer, is in one */
-    uint64_t waiting_until_ns; /* store time: until when the waiting runners sleep */
+    /* The baton is the right to begin a transaction that fires. A firer passes it on when its transaction has begun or,
+     * if the store has one writer, when it has ended. */
+    bool is_baton_taken;
+    uint64_t waiting_until_ns; /* store time: until when the waiting firers sleep */
     uint32_t outside_running;
-    uint32_t runners_alive;
-    verge__runner runners[VERGE__RUNNERS_MAX];
+    uint32_t firers_alive;
+    verge__firer firers[VERGE__FIRERS_MAX];
 
     verge_durable_stats stats;
     verge_histogram lateness;
@@ -298,17 +301,20 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
 void verge__durable_free(verge_durable *durable);
 
 uint64_t verge__local_now(const verge_durable *durable);
-uint64_t verge__random(verge_durable *durable);                                /* under the lock */
+uint64_t verge__random(verge_durable *durable);                       /* without the lock */
+bool verge__set_flag(verge_durable *durable, bool *flag, bool value); /* without the lock; returns what it was */
 uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER */
 
 /* Connects, if there is no connection, and notes the time of the store. */
 int verge__connect(verge_durable *durable, verge__connection **connection);
+/* Connects likewise, takes an incarnation if the node needs one, and begins a transaction. */
+int verge__begin(verge_durable *durable, verge__connection **connection);
 void verge__disconnect(verge_durable *durable, verge__connection **connection);
 bool verge__is_lost(int error); /* the connection is of no further use */
 
 /* Makes an id, in a shard of this node or, if it owns none, in any shard. Under the lock. 0: none is left for now. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
-uint64_t verge__new_mark(verge_durable *durable); /* a random number; under the lock */
+uint64_t verge__new_mark(verge_durable *durable); /* a random number; without the lock */
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
 
 /* The last commits of a store can be lost: an older state of it is restored, or a replica is promoted that lacks them.
@@ -334,10 +340,11 @@ bool verge__window_find_room(const verge_durable *durable,
                              verge__cut *ret_first);               /* for rows that were cut off; the first of those */
 void verge__window_uncut(verge_durable *durable, uint64_t due_ns); /* all rows from there on are read again */
 void verge__window_drop(verge_durable *durable, uint32_t index);
-void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);      /* a firing entry */
+void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);      /* a firing hint */
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns); /* true: it is due */
 void verge__window_trim(verge_durable *durable); /* drops what handlers with limits have beyond their shares */
-void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns); /* a firing entry waits again */
+void verge__window_file(verge_durable *durable, uint32_t index,
+                        uint64_t at_ns);                 /* a firing hint waits again, if it is not far */
 void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
 size_t verge__window_poll(verge__window *window, uint64_t now_ns, verge_expiry *due, size_t count);
 uint64_t verge__window_next_wakeup(const verge__window *window);
@@ -353,7 +360,9 @@ uint64_t verge__store_now(const verge_durable *durable); /* 0: not known */
 
 bool verge__has_limits(const verge__handler *handler);
 void verge__count_limited(verge_durable *durable); /* after a handler, or its limits, have changed */
-/* Whether the handler may have another entry in the window; of_half: whether half of its share is free. */
+bool verge__gets_share(const verge_durable *durable, const verge__handler *handler); /* and no more of the window */
+size_t verge__window_places(const verge_durable *durable); /* how many hints the window may have */
+/* Whether the handler may have another hint in the window; of_half: whether half of its share is free. */
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
 /* is_in_batch: the batch has another timer of this handler. */
 bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns);
@@ -386,16 +395,27 @@ typedef enum verge__progress {
 } verge__progress;
 
 verge__progress verge__writer_step(verge_durable *durable);
-verge__progress verge__runner_step(verge__runner *runner);
+verge__progress verge__firer_step(verge__firer *firer);
 
 void *verge__keeper_run(void *argument); /* the durable */
 void *verge__writer_run(void *argument); /* the durable */
-void *verge__runner_run(void *argument); /* the runner */
+void *verge__firer_run(void *argument);  /* the firer */
+
+/* ---- writer.c ---- */
+
+/* Revives or forgets a dead timer, with a savepoint of its own: whatever the outcome is, the transaction goes on. An
+ * error: the savepoint could not be made, or be ended. */
+int verge__change_dead(verge__connection *connection, verge__call *call);
 
 /* ---- words.c: without the lock ---- */
 
 /* Keeps the words of this thread's last error, for verge_durable_error. */
 void verge__keep_words(verge_durable *durable, int error);
+/* Keeps words about a call that is refused before the store is asked. Returns the error. */
+int verge__refuse(verge_durable *durable, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
+#define VERGE__CONTRACT_WORDS \
+    "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
 /* A thread has made a step: tells the first failure, and when the store answers again. */
 void verge__note_step(verge_durable *durable, bool *is_failing, int error);
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...)
@@ -433,7 +453,7 @@ verge__row verge__moved_row(const verge__change *change);
 
 /* What a firing's `internal` points to. */
 typedef struct verge__current {
-    verge__runner *runner;
+    verge__firer *firer;
     bool has_transaction;
     bool has_savepoint;
     bool is_broken;          /* the savepoint could not be made */
@@ -448,5 +468,9 @@ verge__current *
 verge__current_of(const verge_durable *durable);   /* NULL: this thread runs no handler with a transaction */
 int verge__current_begin(verge__current *current); /* makes the savepoint, if there is none */
 int verge__current_scheduled(verge__current *current, const verge__row *row);
+/* The row of a timer of the batch that this batch has taken, and that has not ended: its handler has not returned, or
+ * it fires again. key NULL: by its id. NULL: there is none. */
+const verge__row *verge__find_in_batch(const verge__current *current, uint64_t id, const char *handler, const void *key,
+                                       size_t key_size);
 
 #endif

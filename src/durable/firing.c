@@ -19,14 +19,14 @@ size_t verge__fired_size(void) {
 static _Thread_local verge__current *running;
 
 verge__current *verge__current_of(const verge_durable *durable) {
-    return running != NULL && running->runner->durable == durable && running->has_transaction ? running : NULL;
+    return running != NULL && running->firer->durable == durable && running->has_transaction ? running : NULL;
 }
 
 int verge__current_begin(verge__current *current) {
     if (current->has_savepoint || current->is_broken) {
         return current->is_broken ? -EIO : 0;
     }
-    verge__connection *connection = current->runner->connection;
+    verge__connection *connection = current->firer->connection;
     const int error = connection->store->savepoint(connection);
     current->has_savepoint = error == 0;
     current->is_broken = error != 0;
@@ -41,7 +41,7 @@ void *verge_durable_transaction(const verge_durable_firing *firing) {
     if (verge__current_begin(current) != 0) {
         return NULL; /* what the handler writes would not be part of the transaction */
     }
-    return current->runner->connection->store->handle(current->runner->connection);
+    return current->firer->connection->store->handle(current->firer->connection);
 }
 
 void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns) {
@@ -53,24 +53,24 @@ void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t dela
 
 /* ---- rows that are inserted with the batch, or were by a handler: for the window, after the commit ---- */
 
-int verge__keep_back(verge__runner *runner, const verge__row *row) {
-    if (runner->back_count == runner->back_capacity) {
-        const size_t capacity = runner->back_capacity == 0 ? 64 : runner->back_capacity * 2;
-        verge__row *larger = realloc(runner->back, capacity * sizeof(*larger));
+int verge__keep_back(verge__firer *firer, const verge__row *row) {
+    if (firer->back_count == firer->back_capacity) {
+        const size_t capacity = firer->back_capacity == 0 ? 64 : firer->back_capacity * 2;
+        verge__row *larger = realloc(firer->back, capacity * sizeof(*larger));
         if (larger == NULL) {
             return -ENOMEM;
         }
-        runner->back = larger;
-        runner->back_capacity = capacity;
+        firer->back = larger;
+        firer->back_capacity = capacity;
     }
-    runner->back[runner->back_count++] = *row;
+    firer->back[firer->back_count++] = *row;
     return 0;
 }
 
 /* Of what a handler has scheduled or moved only id and time are kept, and the name if it is that of a handler of ours:
  * the rest is the caller's memory. */
 int verge__current_scheduled(verge__current *current, const verge__row *row) {
-    verge_durable *durable = current->runner->durable;
+    verge_durable *durable = current->firer->durable;
     verge__row kept = {
         .id = row->id,
         .due_ns = row->due_ns,
@@ -85,26 +85,45 @@ int verge__current_scheduled(verge__current *current, const verge__row *row) {
         kept.handler = durable->handlers[handler].name; /* handlers do not move in memory */
     }
     verge__unlock(durable);
-    return verge__keep_back(current->runner, &kept);
+    return verge__keep_back(current->firer, &kept);
+}
+
+static bool has_key(const verge__row *row, const char *handler, const void *key, size_t key_size) {
+    return row->key != NULL && row->key_size == key_size && memcmp(row->key, key, key_size) == 0 &&
+           strcmp(row->handler, handler) == 0;
+}
+
+const verge__row *verge__find_in_batch(const verge__current *current, uint64_t id, const char *handler, const void *key,
+                                       size_t key_size) {
+    const verge__firer *firer = current->firer;
+    for (size_t i = 0; i < firer->target_count; i++) {
+        const verge__fired *fired = &firer->fired[i];
+        const bool has_ended = fired->ending == ENDS_DONE || fired->ending == ENDS_DEAD;
+        if (fired->is_there && !has_ended &&
+            (key == NULL ? fired->row.id == id : has_key(&fired->row, handler, key, key_size))) {
+            return &fired->row;
+        }
+    }
+    return NULL;
 }
 
 /* ---- one firing ---- */
 
 void verge__visit_fired(void *context, const verge__row *row) {
-    verge__runner *runner = context;
-    size_t i = runner->fired_count; /* its index, if rows come in the order of the targets */
-    for (size_t tries = 0; tries < runner->target_count; tries++, i++) {
-        i = i >= runner->target_count ? 0 : i;
-        if (runner->targets[i].id == row->id && !runner->fired[i].is_there) {
+    verge__firer *firer = context;
+    size_t i = firer->fired_count; /* its index, if rows come in the order of the targets */
+    for (size_t tries = 0; tries < firer->target_count; tries++, i++) {
+        i = i >= firer->target_count ? 0 : i;
+        if (firer->targets[i].id == row->id && !firer->fired[i].is_there) {
             break;
         }
     }
-    if (i >= runner->target_count || runner->targets[i].id != row->id) {
+    if (i >= firer->target_count || firer->targets[i].id != row->id) {
         return;
     }
-    verge__fired *fired = &runner->fired[i];
+    verge__fired *fired = &firer->fired[i];
     fired->row = *row;
-    fired->row.handler = runner->durable->handlers[fired->handler].name;
+    fired->row.handler = firer->durable->handlers[fired->handler].name;
     const size_t rule_size = row->rule == NULL ? 0 : strlen(row->rule) + 1;
     char *memory = malloc(row->key_size + row->payload_size + rule_size + 1);
     if (memory == NULL) {
@@ -121,7 +140,7 @@ void verge__visit_fired(void *context, const verge__row *row) {
     }
     fired->memory = memory;
     fired->is_there = true;
-    runner->fired_count = i + 1;
+    firer->fired_count = i + 1;
 }
 
 static uint64_t backoff(verge_durable *durable, const verge_durable_handler_options *options, uint32_t attempt) {
@@ -129,10 +148,7 @@ static uint64_t backoff(verge_durable *durable, const verge_durable_handler_opti
     for (uint32_t i = 1; i < attempt && wait_ns < options->backoff_max_ns; i++) {
         wait_ns = wait_ns > options->backoff_max_ns / 2 ? options->backoff_max_ns : wait_ns * 2;
     }
-    verge__lock(durable);
-    const uint64_t random = verge__random(durable);
-    verge__unlock(durable);
-    return wait_ns / 2 + random % (wait_ns / 2 + 1);
+    return wait_ns / 2 + verge__random(durable) % (wait_ns / 2 + 1);
 }
 
 const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
@@ -161,15 +177,15 @@ static int next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_next_
         return 0;
     }
     *ret_missed = tick.missed;
-    const uint64_t next_ns = verge_interval_deadline(&interval);
+    const uint64_t next_ns = interval.deadline_ns;
     *ret_next_ns = next_ns > VERGE__TIME_MAX_NS ? VERGE_NEVER : next_ns;
     return 0;
 }
 
-int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason) {
+int verge__make_dead(verge__firer *firer, verge__fired *fired, const char *reason) {
     fired->ending = ENDS_DEAD;
     fired->reason = reason;
-    return runner->connection->store->make_dead(runner->connection, &fired->row, reason);
+    return firer->connection->store->make_dead(firer->connection, &fired->row, reason);
 }
 
 static void fire_again(verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
@@ -179,9 +195,9 @@ static void fire_again(verge__fired *fired, uint64_t due_ns, uint32_t attempt) {
     fired->row.attempt = attempt;
 }
 
-void verge__run_handler(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+void verge__run_handler(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                         verge__current *current, verge__run *run) {
-    verge_durable *durable = runner->durable;
+    verge_durable *durable = firer->durable;
     verge_durable_firing firing = {
         .durable = durable,
         .id = fired->row.id,
@@ -210,15 +226,15 @@ void verge__run_handler(verge__runner *runner, const verge__handler *handler, ve
     run->verdict = handler->options.handler(&firing);
     const uint64_t took_ns = verge__local_now(durable) - began_ns;
     running = NULL;
-    if (took_ns >= runner->slowest_ns && !handler->options.outside) {
-        runner->slowest_ns = took_ns;
-        runner->slowest_id = fired->row.id;
-        runner->slowest_handler = fired->handler;
+    if (took_ns >= firer->slowest_ns && !handler->options.outside) {
+        firer->slowest_ns = took_ns;
+        firer->slowest_id = fired->row.id;
+        firer->slowest_handler = fired->handler;
     }
     run->retry_after_ns = current->retry_after_ns;
 }
 
-int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                          const verge__run *run) {
     const verge_durable_handler_options *options = &handler->options;
     if (run->verdict == VERGE_DURABLE_DONE) {
@@ -231,35 +247,37 @@ int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, v
     fired->row.attempt = run->attempt;
     if (run->verdict == VERGE_DURABLE_RETRY && (options->attempts_max == 0 || run->attempt < options->attempts_max)) {
         const uint64_t wait_ns =
-            run->retry_after_ns != VERGE_NEVER ? run->retry_after_ns : backoff(runner->durable, options, run->attempt);
+            run->retry_after_ns != VERGE_NEVER ? run->retry_after_ns : backoff(firer->durable, options, run->attempt);
         fire_again(fired, run->now_ns + wait_ns, run->attempt);
         return 0;
     }
-    return verge__make_dead(runner, fired,
+    return verge__make_dead(firer, fired,
                             run->has_no_zone                      ? "its time zone cannot be read"
                             : run->verdict == VERGE_DURABLE_RETRY ? "its attempts are used up"
                                                                   : "its handler said so");
 }
 
-uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired) {
-    const uint64_t now_ns = runner->connection->now_ns;
+uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired) {
+    const uint64_t now_ns = firer->connection->now_ns;
     return now_ns > fired->row.due_ns ? now_ns : fired->row.due_ns;
 }
 
-int verge__fire_inside(verge__runner *runner, const verge__handler *handler, verge__fired *fired, bool is_counted) {
-    verge__connection *connection = runner->connection;
-    verge__run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(runner, fired)};
+int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted) {
+    verge__connection *connection = firer->connection;
+    const bool was_counted = is_counted && fired->row.attempt > 0; /* not if somebody had locked the row for a moment */
+    verge__run run = {.attempt = fired->row.attempt + !was_counted, .now_ns = verge__fired_at(firer, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {
-        return verge__make_dead(runner, fired, reason);
+        fired->row.attempt = run.attempt - 1; /* this one was counted, perhaps, but does not begin */
+        return verge__make_dead(firer, fired, reason);
     }
     verge__current current = {
-        .runner = runner,
+        .firer = firer,
         .has_transaction = true,
         .retry_after_ns = VERGE_NEVER,
-        .back_mark = runner->back_count,
+        .back_mark = firer->back_count,
     };
-    verge__run_handler(runner, handler, fired, &current, &run);
+    verge__run_handler(firer, handler, fired, &current, &run);
     if (current.is_broken) {
         return -EIO;
     }
@@ -274,7 +292,7 @@ int verge__fire_inside(verge__runner *runner, const verge__handler *handler, ver
         }
     }
     if (run.verdict != VERGE_DURABLE_DONE) {
-        runner->back_count = current.back_mark;
+        firer->back_count = current.back_mark;
     }
-    return verge__apply_verdict(runner, handler, fired, &run);
+    return verge__apply_verdict(firer, handler, fired, &run);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* durable/firing.h - one firing of a timer: its row, its handler, and what the handler's result means for the row. A
- * runner fires timers in batches. */
+ * firer fires timers in batches. */
 #ifndef VERGE_SRC_DURABLE_FIRING_H
 #define VERGE_SRC_DURABLE_FIRING_H
 
@@ -9,6 +9,7 @@
 typedef enum verge__ending {
     ENDS_GONE = 0, /* the row does not exist, or its shard is not ours */
     ENDS_EARLY,    /* the row exists, but is not due yet */
+    ENDS_LOCKED,   /* another transaction has locked the row: somebody's, who has cancelled it, say */
     ENDS_DONE,
     ENDS_AGAIN, /* the row is inserted again, for a retry or the next tick */
     ENDS_DEAD,
@@ -37,43 +38,42 @@ typedef struct verge__run {
     uint64_t retry_after_ns;
 } verge__run;
 
-/* A row that take or claim has returned, for the runner. */
+/* A row that take or claim has returned, for the firer. */
 void verge__visit_fired(void *context, const verge__row *row);
 
 /* When it fires: the time of the transaction. */
-uint64_t verge__fired_at(const verge__runner *runner, const verge__fired *fired);
+uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired);
 
 /* Whether the timer is dead before its handler runs: too old, or too many attempts. NULL: no; otherwise why. */
 const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
                                   uint32_t attempt, uint64_t now_ns);
-void verge__run_handler(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+void verge__run_handler(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                         verge__current *current, verge__run *run);
 
 /* After the handler has run, and its row was deleted or completed: does what the verdict says, in the same
  * transaction. */
-int verge__apply_verdict(verge__runner *runner, const verge__handler *handler, verge__fired *fired,
+int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                          const verge__run *run);
-int verge__make_dead(verge__runner *runner, verge__fired *fired, const char *reason);
+int verge__make_dead(verge__firer *firer, verge__fired *fired, const char *reason);
 
 /* A whole firing, in the transaction that took the row. */
-int verge__fire_inside(verge__runner *runner, const verge__handler *handler, verge__fired *fired, bool is_counted);
+int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted);
 
-/* ---- runner.c ---- */
+/* ---- firer.c ---- */
 
-/* The runner's connection, a transaction of it, and its end: commits if error is 0, otherwise rolls back. must_know: if
- * no answer comes, finds out whether it was committed. */
-int verge__runner_begin(verge__runner *runner);
-int verge__runner_end(verge__runner *runner, int error, bool must_know);
-bool verge__runner_may_try_again(verge__runner *runner, uint64_t until_ns); /* naps; false: it is too late */
+/* Ends the firer's transaction: commits if error is 0, otherwise rolls back. must_know: if no answer comes, finds out
+ * whether it was committed. */
+int verge__firer_end(verge__firer *firer, int error, bool must_know);
+bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* naps; false: it is too late */
 
 /* ---- permits.c ---- */
 
-/* Asks for a permit for the runner's batch, if it needs one. If the batch may not run now, next_allowed_ns of its
+/* Asks for a permit for the firer's batch, if it needs one. If the batch may not run now, next_allowed_ns of its
  * handler says when it may. */
-int verge__get_permit(verge__runner *runner, bool *ret_may_run);
-void verge__end_permit(verge__runner *runner);
+int verge__get_permit(verge__firer *firer, bool *ret_may_run);
+void verge__end_permit(verge__firer *firer);
 
-/* Adds a row to runner->back: the batch will insert it, or a handler has inserted it already. */
-int verge__keep_back(verge__runner *runner, const verge__row *row);
+/* Adds a row to firer->back: the batch will insert it, or a handler has inserted it already. */
+int verge__keep_back(verge__firer *firer, const verge__row *row);
 
 #endif

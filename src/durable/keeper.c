@@ -74,14 +74,31 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
     return count == 0 ? 0 : durable->store->release(durable->keeper.connection, durable->node, surplus, count);
 }
 
+/* Takes shards that nobody owns, up to count. */
+static int acquire_missing(verge_durable *durable, uint32_t count) {
+    verge__cluster acquired;
+    const int error = durable->store->acquire(durable->keeper.connection, durable->node, count, &acquired);
+    if (error != 0) {
+        return error;
+    }
+    verge__failpoint("acquire.done");
+    verge__lock(durable);
+    const uint32_t of_dead = note_acquired(durable, &acquired);
+    verge__unlock(durable);
+    if (of_dead > 0) {
+        verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_TAKEOVER},
+                   "this node has taken %u shards of a node that had died. A handler may have killed it, so timers "
+                   "fire one by one for a while",
+                   of_dead);
+    }
+    return 0;
+}
+
 static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
     verge__cluster cluster;
     verge__connection *connection = durable->keeper.connection;
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
-    if (error != 0) {
-        return error;
-    }
-    error = verge__read_controls(durable, cluster.control_revision); /* before it may fire */
+    VERGE__THEN(error, verge__read_controls(durable, cluster.control_revision)); /* before it may fire */
     if (error != 0) {
         return error;
     }
@@ -101,24 +118,10 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
                    (unsigned long long)(durable->options.lease_ns / 1000000));
     }
     if (owned_count < share) {
-        error = durable->store->acquire(connection, durable->node, share - owned_count, &cluster);
-        if (error != 0) {
-            return error;
-        }
-        verge__failpoint("acquire.done");
-        verge__lock(durable);
-        const uint32_t of_dead = note_acquired(durable, &cluster);
-        verge__unlock(durable);
-        if (of_dead > 0) {
-            verge__log(durable, &(verge_durable_message){.event = VERGE_DURABLE_TAKEOVER},
-                       "this node has taken %u shards of a node that had died. A handler may have killed it, so timers "
-                       "fire one by one for a while",
-                       of_dead);
-        }
-    } else {
-        error = release_surplus(durable, share);
-        verge__failpoint("release.done");
+        return acquire_missing(durable, share - owned_count);
     }
+    error = release_surplus(durable, share);
+    verge__failpoint("release.done");
     return error;
 }
 
@@ -136,10 +139,7 @@ static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
 }
 
 static int tend_shards_in_time(verge_durable *durable) {
-    verge__lock(durable);
-    const bool is_wanted = durable->keeper.renew_now;
-    durable->keeper.renew_now = false;
-    verge__unlock(durable);
+    const bool is_wanted = verge__set_flag(durable, &durable->keeper.renew_now, false);
     if (!is_wanted && verge__local_now(durable) < durable->keeper.renew_at_ns) {
         return verge__refresh_incarnation(durable, durable->keeper.connection);
     }
@@ -356,9 +356,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
 
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
     if (error != 0) { /* the rest must be read again */
-        verge__lock(durable);
-        durable->keeper.scan_now = true;
-        verge__unlock(durable);
+        (void)verge__set_flag(durable, &durable->keeper.scan_now, true);
     }
     *ret_took_ns = scan->took_ns;
     verge__failpoint("scan.done");
@@ -454,12 +452,9 @@ static int renew_and_scan(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    verge__lock(durable);
     const uint64_t now_ns = verge__local_now(durable);
     const bool is_time = now_ns >= durable->keeper.scan_at_ns;
-    const bool is_wanted = durable->keeper.scan_now;
-    durable->keeper.scan_now = false;
-    verge__unlock(durable);
+    const bool is_wanted = verge__set_flag(durable, &durable->keeper.scan_now, false);
     uint64_t ignored_ns;
     const bool may_be_recent = durable->store->has_notifications && now_ns < durable->keeper.scan_all_at_ns;
     if (is_wanted || (is_time && !may_be_recent)) {
@@ -509,13 +504,8 @@ void verge__keeper_leave(verge_durable *durable) {
 
 void *verge__keeper_run(void *argument) {
     verge_durable *durable = argument;
-    for (;;) {
-        verge__lock(durable);
-        const bool is_over = durable->is_ending;
-        verge__unlock(durable);
-        if (is_over) {
-            return NULL;
-        }
+    while (!is_ending(durable)) {
         wait(durable, verge__keeper_step(durable, NULL)); /* even if there is no time left: it hears notifications */
     }
+    return NULL;
 }

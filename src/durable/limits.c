@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers with limits: a rate, a concurrency, `outside` (a runner each, and one runner is left for the others), or
+ * Handlers with limits: a rate, a concurrency, `outside` (a firer each, and one firer is left for the others), or
  * what verge_control says: paused, limits of the whole cluster (permits.c).
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
@@ -10,7 +10,7 @@
  * A handler with limits gets a share of the window, and so does one whose priority is not the highest. Otherwise the
  * timers of a slow handler would fill the window, and those of all others would have to wait. The handlers with limits
  * have half of the window, in equal shares. Rows beyond the share are cut off, as if the window was full; when half of
- * the share is free, a scan finds them.
+ * the share is free, a scan finds them. The same holds for what the shares leave to all others.
  */
 #define _GNU_SOURCE
 
@@ -21,7 +21,7 @@ bool verge__has_limits(const verge__handler *handler) {
            handler->control.is_paused || verge__needs_permit(handler);
 }
 
-static bool gets_share(const verge_durable *durable, const verge__handler *handler) {
+bool verge__gets_share(const verge_durable *durable, const verge__handler *handler) {
     return verge__has_limits(handler) || handler->options.priority < durable->highest_priority;
 }
 
@@ -33,7 +33,7 @@ void verge__count_limited(verge_durable *durable) {
         durable->highest_priority = priority > durable->highest_priority ? priority : durable->highest_priority;
     }
     for (uint32_t i = 0; i < durable->handler_count; i++) {
-        durable->limited_count += gets_share(durable, &durable->handlers[i]);
+        durable->limited_count += verge__gets_share(durable, &durable->handlers[i]);
     }
     if (durable->limited_count > 0) {
         verge__window_trim(durable); /* the shares may have become smaller */
@@ -45,14 +45,22 @@ static uint32_t share_of(const verge_durable *durable) {
     return share < 1 ? 1 : (uint32_t)share;
 }
 
+/* Each handler with a share has one hint at least. If that is more than half of the window, it has so many more places:
+ * the other half is left for the others. */
+size_t verge__window_places(const verge_durable *durable) {
+    const size_t half = durable->options.window_max / 2;
+    return durable->options.window_max + (durable->limited_count > half ? durable->limited_count - half : 0);
+}
+
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half) {
-    return !gets_share(durable, handler) || handler->window_count < (share_of(durable) + of_half) / (of_half ? 2 : 1);
+    return !verge__gets_share(durable, handler) ||
+           handler->window_count < (share_of(durable) + of_half) / (of_half ? 2 : 1);
 }
 
 /* ---- may it run ---- */
 
 static bool is_busy(const verge_durable *durable, const verge__handler *handler) {
-    const uint32_t outside_max = durable->options.runners > 1 ? durable->options.runners - 1 : 1;
+    const uint32_t outside_max = durable->options.firing_threads > 1 ? durable->options.firing_threads - 1 : 1;
     return (handler->options.outside && durable->outside_running >= outside_max) ||
            (handler->options.concurrency != 0 && handler->running >= handler->options.concurrency) ||
            (handler->control.concurrency != 0 && handler->running >= handler->control.concurrency) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of the whole cluster. If a handler has some, its timers fire in batches of their own, and the runner asks the
+ * Limits of the whole cluster. If a handler has some, its timers fire in batches of their own, and the firer asks the
  * store before such a batch begins: a permit, in a short transaction of its own, which locks the handler's row of
  * verge_control.
  *
@@ -32,11 +32,11 @@ uint32_t verge__permit_size(const verge__handler *handler) {
     return handler->granted_count > 0 ? handler->granted_count : rate < RATE_PARTS ? 1 : rate / RATE_PARTS;
 }
 
-/* Under the lock: the question for the runner's batch. False: it need not ask. */
-static bool prepare(verge__runner *runner) {
-    verge_durable *durable = runner->durable;
-    verge__handler *handler = &durable->handlers[runner->fired[0].handler];
-    const uint32_t count = (uint32_t)runner->target_count;
+/* Under the lock: the question for the firer's batch. False: it need not ask. */
+static bool prepare(verge__firer *firer) {
+    verge_durable *durable = firer->durable;
+    verge__handler *handler = &durable->handlers[firer->fired[0].handler];
+    const uint32_t count = (uint32_t)firer->target_count;
     const bool is_reserved = handler->granted_count >= count || handler->control.rate == 0;
     if (!verge__needs_permit(handler) || (handler->control.concurrency == 0 && is_reserved)) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
@@ -47,27 +47,27 @@ static bool prepare(verge__runner *runner) {
         slot++;
     }
     handler->slots |= UINT64_C(1) << slot;
-    runner->permit = (verge__permit){
+    firer->permit = (verge__permit){
         .node = durable->node,
         .slot = slot,
         .timer_count = is_reserved ? 0 : count,
         .run_ns = handler->options.outside ? handler->options.run_ns : durable->options.lease_ns,
     };
-    (void)snprintf(runner->permit.handler, sizeof(runner->permit.handler), "%s", handler->name);
+    (void)snprintf(firer->permit.handler, sizeof(firer->permit.handler), "%s", handler->name);
     return true;
 }
 
 /* Under the lock: notes the answer. Returns whether the batch may run now. */
-static bool note_answer(verge__runner *runner, int error) {
-    verge_durable *durable = runner->durable;
-    const verge__permit *permit = &runner->permit;
-    verge__handler *handler = &durable->handlers[runner->fired[0].handler];
+static bool note_answer(verge__firer *firer, int error) {
+    verge_durable *durable = firer->durable;
+    const verge__permit *permit = &firer->permit;
+    verge__handler *handler = &durable->handlers[firer->fired[0].handler];
     const uint64_t now_ns = verge__store_now(durable);
     const bool has_rate = handler->control.rate != 0;
     if (error == 0 && permit->is_granted) {
         handler->granted_count += has_rate ? permit->timer_count : 0;
         if (permit->at_ns < now_ns + durable->options.precision_ns) {
-            const uint32_t used = (uint32_t)runner->target_count;
+            const uint32_t used = (uint32_t)firer->target_count;
             handler->granted_count -= used < handler->granted_count ? used : handler->granted_count;
             return true;
         }
@@ -79,44 +79,43 @@ static bool note_answer(verge__runner *runner, int error) {
     return false;
 }
 
-int verge__get_permit(verge__runner *runner, bool *ret_may_run) {
-    verge_durable *durable = runner->durable;
+int verge__get_permit(verge__firer *firer, bool *ret_may_run) {
+    verge_durable *durable = firer->durable;
     verge__lock(durable);
-    runner->has_permit = prepare(runner);
+    firer->has_permit = prepare(firer);
     verge__unlock(durable);
     *ret_may_run = true;
-    if (!runner->has_permit) {
+    if (!firer->has_permit) {
         return 0;
     }
-    int error = verge__runner_begin(runner);
+    int error = verge__begin(durable, &firer->connection);
     if (error == 0) {
-        error = verge__runner_end(runner, durable->store->permit(runner->connection, &runner->permit), false);
+        error = verge__firer_end(firer, durable->store->permit(firer->connection, &firer->permit), false);
     }
     verge__lock(durable);
-    runner->has_permit = *ret_may_run = note_answer(runner, error);
+    firer->has_permit = *ret_may_run = note_answer(firer, error);
     verge__unlock(durable);
     return error;
 }
 
-void verge__end_permit(verge__runner *runner) {
-    verge_durable *durable = runner->durable;
-    if (!runner->has_permit) {
+void verge__end_permit(verge__firer *firer) {
+    verge_durable *durable = firer->durable;
+    if (!firer->has_permit) {
         return;
     }
     const uint64_t until_ns = verge__local_now(durable) + durable->options.lease_ns;
     int error;
     do {
-        error = verge__runner_begin(runner);
+        error = verge__begin(durable, &firer->connection);
         if (error == 0) {
-            error =
-                verge__runner_end(runner, durable->store->keep_permit(runner->connection, &runner->permit, 0), false);
+            error = verge__firer_end(firer, durable->store->keep_permit(firer->connection, &firer->permit, 0), false);
         }
         if (verge__is_lost(error)) {
-            verge__disconnect(durable, &runner->connection);
+            verge__disconnect(durable, &firer->connection);
         }
-    } while (error != 0 && verge__runner_may_try_again(runner, until_ns));
-    runner->has_permit = false;
+    } while (error != 0 && verge__firer_may_try_again(firer, until_ns));
+    firer->has_permit = false;
     verge__lock(durable);
-    durable->handlers[runner->fired[0].handler].slots &= ~(UINT64_C(1) << runner->permit.slot);
+    durable->handlers[firer->fired[0].handler].slots &= ~(UINT64_C(1) << firer->permit.slot);
     verge__unlock(durable);
 }

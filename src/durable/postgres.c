@@ -5,4 +5,4 @@
 #include "durable/postgres_internal.h"
 
 const verge__store verge__postgres_store = {
-    .name = "postgresql", .has_notifications = true, VERGE__STORE_FUNCTIONS(VERGE__STORE_ENTRY, postgres)};
+    .name = "postgresql", .has_notifications = true, VERGE__STORE_FUNCTIONS(VERGE__STORE_FIELD, postgres)};

@@ -16,52 +16,59 @@
     "epoch) " \
     "ON s.shard = o.shard AND s.epoch = o.epoch FOR SHARE OF s)"
 #define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
-#define INSERT_ROWS \
-    "WITH n AS MATERIALIZED (SELECT verge_now() AS now) " \
+#define NOW "WITH n AS MATERIALIZED (SELECT verge_now() AS now)"
+/* unnest() is in the list of columns, which the server goes through row by row. In FROM, it would copy each array to a
+ * temporary store first: a sixth of the time of an INSERT. */
+#define INSERT_ROWS(ATTEMPT, REVISION, NAME, ARRAYS) \
     "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload, " \
-    "rule) SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, r.attempt, 0, " \
-    "r.revision, " \
-    "r.period, r.policy, r.handler, r.name, r.payload, r.rule FROM n, unnest($1::bigint[], $2::bigint[], " \
-    "$3::bigint[], " \
-    "$4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[], $10::text[]) " \
-    "AS r(id, due, attempt, revision, period, policy, handler, name, payload, rule) "
+    "rule) SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, " ATTEMPT \
+    ", 0, " REVISION ", r.period, r.policy, r.handler, " NAME ", r.payload, r.rule FROM n, (SELECT " \
+    "unnest($1::bigint[]) AS id, unnest($2::bigint[]) AS due, unnest($3::bigint[]) AS period, " \
+    "unnest($4::bigint[]) AS policy, unnest($5::text[]) AS handler, unnest($6::bytea[]) AS payload, " \
+    "unnest($7::text[]) AS rule" ARRAYS ") r"
 
 static const char *const texts[STATEMENT_COUNT] = {
-    [RENEW] =
-        "WITH n AS MATERIALIZED (SELECT verge_now() AS now), "
-        "u AS (INSERT INTO verge_node (node, name, lease_until, seen) SELECT $1, '', now + $2, now FROM n "
-        "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen) "
-        "SELECT n.now, (SELECT count(*) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1) + 1, "
-        "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch, "
-        "(SELECT incarnation FROM verge_meta), (SELECT coalesce(sum(revision), 0)::bigint FROM verge_control) "
-        "FROM n LEFT JOIN verge_shard s ON s.owner = $1 ORDER BY s.shard",
+    [RENEW] = NOW
+    ", u AS (INSERT INTO verge_node (node, name, lease_until, seen) SELECT $1, '', now + $2, now FROM n "
+    "ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until, seen = excluded.seen) "
+    "SELECT n.now, (SELECT count(*) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1) + 1, "
+    "(SELECT min(lease_until) FROM verge_node o WHERE o.lease_until >= n.now AND o.node <> $1), s.shard, s.epoch, "
+    "(SELECT incarnation FROM verge_meta), (SELECT coalesce(sum(revision), 0)::bigint FROM verge_control) "
+    "FROM n LEFT JOIN verge_shard s ON s.owner = $1 ORDER BY s.shard",
     [ACQUIRE] =
-        "WITH n AS MATERIALIZED (SELECT verge_now() AS now), f AS (SELECT s.shard, s.clean FROM verge_shard s, n "
-        "WHERE NOT EXISTS (SELECT 1 FROM verge_node o WHERE o.node = s.owner AND o.lease_until >= n.now) "
-        "ORDER BY s.shard LIMIT $2 FOR UPDATE OF s SKIP LOCKED) "
-        "UPDATE verge_shard s SET owner = $1, epoch = s.epoch + 1, clean = 0 FROM f WHERE s.shard = f.shard "
-        "RETURNING s.shard, s.epoch, f.clean",
+        NOW ", f AS (SELECT s.shard, s.clean FROM verge_shard s, n "
+            "WHERE NOT EXISTS (SELECT 1 FROM verge_node o WHERE o.node = s.owner AND o.lease_until >= n.now) "
+            "ORDER BY s.shard LIMIT $2 FOR UPDATE OF s SKIP LOCKED) "
+            "UPDATE verge_shard s SET owner = $1, epoch = s.epoch + 1, clean = 0 FROM f WHERE s.shard = f.shard "
+            "RETURNING s.shard, s.epoch, f.clean",
     [RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE shard IN (SELECT shard FROM "
                 "verge_shard WHERE owner = $1 AND shard = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)",
     [LEAVE] = "WITH s AS (UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE owner = $1) "
               "DELETE FROM verge_node WHERE node = $1",
     [FORGET_NODES] = "DELETE FROM verge_node WHERE lease_until + $1 < verge_now() AND seen < (SELECT max(seen) FROM "
                      "verge_node) AND node NOT IN (SELECT owner FROM verge_shard)",
-    [INSERT] = INSERT_ROWS "ON CONFLICT DO NOTHING RETURNING id, due",
-    [INSERT_NEW] = INSERT_ROWS "RETURNING id, due",
+    [INSERT] = NOW " " INSERT_ROWS("r.attempt", "r.revision", "r.name",
+                                   ", unnest($8::bigint[]) AS attempt, unnest($9::bigint[]) AS revision, "
+                                   "unnest($10::bytea[]) AS name") " ON CONFLICT DO NOTHING RETURNING id, due",
+    [INSERT_NEW] = NOW ", i AS (" INSERT_ROWS("0", "0", "NULL", "") ") SELECT now FROM n",
     [EXISTING] = "SELECT id, due FROM verge_timer WHERE id = ANY ($1::bigint[])",
+    [PROBE] = "SELECT t.id, t.due, coalesce(s.epoch, 0) FROM verge_timer t LEFT JOIN verge_shard s "
+              "ON s.shard = t.shard WHERE t.id = ANY ($1::bigint[])",
     [EXISTING_ROWS] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ANY ($1::bigint[])",
-    [TAKE] = "WITH " OWN " DELETE FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN
-             " RETURNING " T_COLUMNS,
+    /* By ctid, as to go through the index once more costs more. Of a row that was changed when the statement had begun,
+     * the new version is locked, and not deleted: it counts as locked by another transaction, and is tried again. */
+    [TAKE] = "WITH " OWN " DELETE FROM verge_timer d WHERE d.ctid = ANY (ARRAY(SELECT t.ctid FROM verge_timer t WHERE "
+             "t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE SKIP LOCKED)) RETURNING " ROW_COLUMNS,
     [CLAIM] = "WITH " OWN ", old AS MATERIALIZED (SELECT " T_COLUMNS
-              " FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE), "
+              " FROM verge_timer t WHERE t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE SKIP LOCKED), "
               "u AS (UPDATE verge_timer t SET attempt = t.attempt + 1, running = 1, revision = t.revision + 1, "
               "due = verge_now() + $4 FROM old WHERE t.id = old.id) "
               "SELECT id, due, attempt, revision + 1, period, policy, handler, name, payload, rule FROM old",
     [COMPLETE] = "DELETE FROM verge_timer WHERE id = $1 AND revision = $2 RETURNING id",
     [EXTEND] = "UPDATE verge_timer SET due = verge_now() + $3 WHERE id = $1 AND revision = $2 RETURNING id",
-    [ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = $1 AND "
-                "(SELECT epoch FROM verge_shard WHERE shard = $2) = $3",
+    [ATTEMPT] =
+        "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = ANY (ARRAY(SELECT id FROM verge_timer WHERE id "
+        "= $1 FOR UPDATE SKIP LOCKED)) AND (SELECT epoch FROM verge_shard WHERE shard = $2) = $3",
     [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, rule, "
              "died) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, verge_now()) ON CONFLICT (id) DO UPDATE SET due = "
              "excluded.due, "
@@ -107,19 +114,37 @@ static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 /* ---- errors ---- */
 
-int verge__pg_error_of_state(const char *state) {
+int verge__pg_error_of_state(const char *state, const char **ret_advice) {
     static const struct {
         const char *state; /* its beginning */
         int error;
+        const char *advice;
     } known[] = {
-        {"08", -EHOSTUNREACH}, {"57P", -EHOSTUNREACH}, {"53300", -EHOSTUNREACH}, {"25P03", -EHOSTUNREACH},
-        {"25006", -EROFS},     {"40", -EAGAIN},        {"55P03", -EAGAIN},       {"57014", -EAGAIN},
-        {"25P02", -EAGAIN},    {"53100", -ENOSPC},     {"53200", -ENOMEM},       {"42501", -EACCES},
-        {"28", -EACCES},       {"3D000", -ENOENT},     {"42", -EPROTO},          {"3F", -EPROTO},
-        {"23505", -EEXIST},
+        {"08", -EHOSTUNREACH, NULL},
+        {"57P", -EHOSTUNREACH, NULL},
+        {"53300", -EHOSTUNREACH, "a node has firing_threads + 2 connections"},
+        {"25P03", -EHOSTUNREACH, NULL},
+        {"25006", -EROFS,
+         "this server is a replica, or read-only: use the primary, or target_session_attrs=read-write in the URL"},
+        {"40", -EAGAIN, NULL},
+        {"55P03", -EAGAIN, NULL},
+        {"57014", -EAGAIN, NULL},
+        {"25P02", -EAGAIN, NULL},
+        {"53100", -ENOSPC, NULL},
+        {"53200", -ENOMEM, NULL},
+        {"42501", -EACCES,
+         "a role needs SELECT, INSERT, UPDATE and DELETE on verge_* (to look, SELECT is enough), and for "
+         "verge-durable init CREATE in the schema"},
+        {"28", -EACCES, NULL},
+        {"3D000", -ENOENT, NULL},
+        {"42", -EPROTO, NULL},
+        {"3F", -EPROTO, NULL},
+        {"23505", -EEXIST, NULL},
     };
+    *ret_advice = NULL;
     for (size_t i = 0; state != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
         if (strncmp(state, known[i].state, strlen(known[i].state)) == 0) {
+            *ret_advice = known[i].advice;
             return known[i].error;
         }
     }
@@ -138,10 +163,11 @@ int verge__pg_error_of(const verge__postgres *c, const PGresult *result) {
     }
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-    verge__set_words("%s%s%s", message == NULL ? PQresultErrorMessage(result) : message, hint == NULL ? "" : ". ",
-                     hint == NULL ? "" : hint);
-    return PQstatus(c->pg) != CONNECTION_OK ? -EHOSTUNREACH
-                                            : verge__pg_error_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    const char *advice;
+    const int error = verge__pg_error_of_state(PQresultErrorField(result, PG_DIAG_SQLSTATE), &advice);
+    verge__set_words("%s%s%s%s%s", message == NULL ? PQresultErrorMessage(result) : message, hint == NULL ? "" : ". ",
+                     hint == NULL ? "" : hint, advice == NULL ? "" : ": ", advice == NULL ? "" : advice);
+    return PQstatus(c->pg) != CONNECTION_OK ? -EHOSTUNREACH : error;
 }
 
 /* ---- asking, with a limit on how long the answer may take ---- */

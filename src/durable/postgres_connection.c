@@ -75,8 +75,10 @@ static int explain_failure(const char *url) {
     if (code != NULL) {
         const char *end = strstr(code, "\nLOCATION");
         const char *text = code + strlen("28P01: ");
-        verge__set_words("%.*s%.*s", (int)(code - message), message, end == NULL ? 300 : (int)(end - text), text);
-        error = verge__pg_error_of_state(code);
+        const char *advice;
+        error = verge__pg_error_of_state(code, &advice);
+        verge__set_words("%.*s%.*s%s%s", (int)(code - message), message, end == NULL ? 300 : (int)(end - text), text,
+                         advice == NULL ? "" : ": ", advice == NULL ? "" : advice);
     }
     PQfinish(pg);
     return error;
@@ -158,14 +160,34 @@ static int begin_session(verge__postgres *c, const verge__access *access) {
     return verge__pg_say(c, settings);
 }
 
-/* Whether libpq understands the URL. */
+/* Whether a password seems to have characters that must be encoded: libpq would take its parts for a host, a port or a
+ * database, and quote them. */
+static bool is_misread(const char *url, const PQconninfoOption *option) {
+    const char *host = strstr(url, "://") + 3;
+    const bool has_at = strchr(host + strcspn(host, "/"), '@') != NULL;
+    bool is_wrong = false;
+    for (; option->keyword != NULL; option++) {
+        const char *value = option->val == NULL ? "" : option->val;
+        const char *at = strrchr(value, '@');
+        is_wrong |= strcmp(option->keyword, "port") == 0 ? value[strspn(value, "0123456789,")] != '\0'
+                    : strcmp(option->keyword, "host") == 0
+                        ? at != NULL && at > value /* @: an abstract socket */
+                        : has_at && at != NULL && strcmp(option->keyword, "dbname") == 0;
+    }
+    return is_wrong;
+}
+
+/* Whether libpq understands the URL. Its message has a part of the URL: only one without a secret is passed on. */
 static int check_url(const char *url) {
     char *message = NULL;
     PQconninfoOption *parsed = PQconninfoParse(url, &message);
-    if (parsed == NULL) {
-        verge__set_words("%s", message == NULL ? "no memory" : message);
+    int error = parsed != NULL ? 0 : message == NULL ? -ENOMEM : -EINVAL;
+    if (error == -EINVAL && strpbrk(url, "@%") == NULL && strcasestr(url, "pass") == NULL) {
+        verge__set_words("%s", message);
+    } else if (error == -EINVAL || (error == 0 && is_misread(url, parsed))) {
+        verge__set_words("the URL cannot be read: in a password, write %% as %%25, @ as %%40, / as %%2F, ? as %%3F");
+        error = -EINVAL;
     }
-    const int error = parsed != NULL ? 0 : message == NULL ? -ENOMEM : -EINVAL;
     PQconninfoFree(parsed);
     PQfreemem(message);
     return error;

@@ -3,7 +3,7 @@
  * SQL as an interface: functions that schedule, cancel and move timers, and control handlers, in the caller's
  * transaction, from any language.
  *
- * They do what verge_durable_schedule_in, cancel and reset do. An id is 2^62 | number << 8 | shard, where the number
+ * They do what verge_durable_start_in, cancel and reset do. An id is 2^62 | number << 8 | shard, where the number
  * comes from a sequence. Ids of programs are below 2^62. Each function runs with the search path of those tables that
  * it was made for. It has no rights of its own: who calls it needs rights to the tables (docs/DURABLE.md).
  */
@@ -75,10 +75,14 @@
                         "PERFORM pg_notify('verge_timer', t.id || ' ' || t.due || ' ' || t.handler) " \
                         "FROM verge_timer t WHERE t.id = $1; END IF; ")
 
+#define CHECK_LIMITS \
+    "IF least($2, $3) < 0 OR greatest($2, $3) > 1000000000 THEN " \
+    "RAISE invalid_parameter_value USING MESSAGE = 'verge: a limit is 0 to 1000000000'; END IF; "
+
 /* A new revision, by which nodes notice the change; and a notification, which is that of no timer. */
-#define CONTROL_HANDLER(NAME, ARGUMENTS, PAUSED, CONCURRENCY, RATE) \
+#define CONTROL_HANDLER(NAME, ARGUMENTS, CHECK, PAUSED, CONCURRENCY, RATE) \
     "CREATE OR REPLACE FUNCTION " NAME "(handler text" ARGUMENTS ") RETURNS void " SETTINGS \
-    "BEGIN " CHECK_HANDLER VERGE__CONTROL( \
+    "BEGIN " CHECK_HANDLER CHECK VERGE__CONTROL( \
         "$1", PAUSED, CONCURRENCY, RATE, \
         "(random() * 1099511627775)::bigint") "; " \
                                               "PERFORM pg_notify('verge_timer', '0 0 ' || $1); END $verge$;"
@@ -110,10 +114,10 @@ int verge__pg_make_functions(verge__postgres *c) {
         SCHEDULE CANCEL_BY_ID,
         CANCEL_BY_KEY RESCHEDULE,
         ASK_PERMIT,
-        CONTROL_HANDLER("verge_pause", "", "1", "-1", "-1"),
-        CONTROL_HANDLER("verge_resume", "", "0", "-1", "-1"),
-        CONTROL_HANDLER("verge_limit", ", concurrency bigint, rate bigint", "-1", "greatest($2, 0)",
-                        "least(greatest($3, 0), 1000000000)"),
+        CONTROL_HANDLER("verge_pause", "", "", "1", "-1", "-1"),
+        CONTROL_HANDLER("verge_resume", "", "", "0", "-1", "-1"),
+        CONTROL_HANDLER("verge_limit", ", concurrency bigint, rate bigint", CHECK_LIMITS, "-1", "coalesce($2, 0)",
+                        "coalesce($3, 0)"),
     };
     int error = 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && error == 0; i++) {

@@ -45,8 +45,9 @@ typedef enum verge__postgres_statement {
     LEAVE,
     FORGET_NODES,
     INSERT,
-    INSERT_NEW, /* for ids that were never used: the server need not look for existing rows */
+    INSERT_NEW, /* for ids that were never used, without keys: all are inserted, and the answer is the time alone */
     EXISTING,
+    PROBE,
     EXISTING_ROWS,
     TAKE,
     CLAIM,
@@ -211,7 +212,8 @@ static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked
  * the same, without its rows. answer: the last result of what was sent, or the first that failed; NULL: the connection
  * is lost ---- */
 
-int verge__pg_error_of_state(const char *state); /* that begins with an SQLSTATE */
+/* Of a text that begins with an SQLSTATE. *ret_advice: what to do about it; NULL: nothing is known. */
+int verge__pg_error_of_state(const char *state, const char **ret_advice);
 int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
 PGresult *verge__pg_answer(verge__postgres *c, int sent);
 int verge__pg_say(verge__postgres *c, const char *text);

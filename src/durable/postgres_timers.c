@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "durable/postgres_internal.h"
 
@@ -161,11 +163,9 @@ static uint64_t policy_of(const verge__row *row) {
     return row->policy;
 }
 
-static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row *rows, size_t count) {
+static void add_new_rows(verge__postgres *c, verge__parameters *p, const verge__row *rows, size_t count) {
     add_numbers_of(c, p, rows, count, id_of);
     add_numbers_of(c, p, rows, count, due_of);
-    add_numbers_of(c, p, rows, count, attempt_of);
-    add_numbers_of(c, p, rows, count, revision_of);
     add_numbers_of(c, p, rows, count, period_of);
     add_numbers_of(c, p, rows, count, policy_of);
     verge__buffer *handlers = begin_array(c, p, TYPE_TEXT, count);
@@ -173,11 +173,6 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
         append_item(handlers, rows[i].handler, strlen(rows[i].handler));
     }
     end_array(p, handlers);
-    verge__buffer *names = begin_array(c, p, TYPE_BYTEA, count);
-    for (size_t i = 0; i < count; i++) {
-        append_item(names, rows[i].key, rows[i].key_size);
-    }
-    end_array(p, names);
     verge__buffer *payloads = begin_array(c, p, TYPE_BYTEA, count);
     for (size_t i = 0; i < count; i++) {
         append_item(payloads, rows[i].payload_size == 0 ? "" : rows[i].payload, rows[i].payload_size);
@@ -190,9 +185,19 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
     end_array(p, rules);
 }
 
-/* Copies ids and times of the answer to their rows, which are in about the same order. is_found: the rows of the answer
- * were there before, and may be other timers. */
-static size_t match(const PGresult *result, verge__row *rows, size_t count, bool is_found) {
+static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row *rows, size_t count) {
+    add_new_rows(c, p, rows, count);
+    add_numbers_of(c, p, rows, count, attempt_of);
+    add_numbers_of(c, p, rows, count, revision_of);
+    verge__buffer *names = begin_array(c, p, TYPE_BYTEA, count);
+    for (size_t i = 0; i < count; i++) {
+        append_item(names, rows[i].key, rows[i].key_size);
+    }
+    end_array(p, names);
+}
+
+/* Copies ids and times of the answer to their rows, which are in about the same order. */
+static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     size_t at = 0;
     size_t matched = 0;
     for (int i = 0; i < PQntuples(result); i++) {
@@ -200,17 +205,9 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count, bool
         for (size_t tries = 0; tries < count; tries++, at++) {
             at = at >= count ? 0 : at;
             if (rows[at].id == id) {
-                verge__row found = {.due_ns = number(result, i, 1)};
-                if (is_found) {
-                    read_row(result, i, &found);
-                }
-                if (is_found && !verge__is_same_timer(&found, &rows[at])) {
-                    rows[at].outcome = VERGE__ID_TAKEN;
-                } else {
-                    rows[at].outcome = 0;
-                    rows[at].due_ns = found.due_ns;
-                    rows[at].due_is_delay = false;
-                }
+                rows[at].outcome = 0;
+                rows[at].due_ns = number(result, i, 1);
+                rows[at].due_is_delay = false;
                 matched++;
                 at++;
                 break;
@@ -220,22 +217,57 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count, bool
     return matched;
 }
 
+/* The same of an answer with rows that were there before, and may be other timers. A call may have an id twice. */
+static void match_found(const PGresult *result, verge__row *rows, size_t count) {
+    for (int i = 0; i < PQntuples(result); i++) {
+        verge__row found;
+        read_row(result, i, &found);
+        for (size_t at = 0; at < count; at++) {
+            if (rows[at].id == found.id && verge__is_same_timer(&found, &rows[at])) {
+                rows[at].outcome = 0;
+                rows[at].due_ns = found.due_ns;
+                rows[at].due_is_delay = false;
+            } else if (rows[at].id == found.id) {
+                rows[at].outcome = VERGE__ID_TAKEN;
+            }
+        }
+    }
+}
+
+static int insert_new(verge__postgres *c, verge__row *rows, size_t count) {
+    verge__parameters p = {0};
+    PGresult *result;
+    add_new_rows(c, &p, rows, count);
+    const int error = verge__pg_ask(c, INSERT_NEW, &p, &result);
+    if (error != 0) {
+        return error == -EEXIST ? VERGE__ID_TAKEN : error;
+    }
+    for (size_t i = 0; i < count; i++) {
+        rows[i].outcome = 0;
+        rows[i].due_ns += rows[i].due_is_delay ? number(result, 0, 0) : 0;
+        rows[i].due_is_delay = false;
+    }
+    PQclear(result);
+    return 0;
+}
+
 static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
     verge__parameters p = {0};
     PGresult *result;
     bool are_new = true;
     for (size_t i = 0; i < count; i++) {
         are_new &= rows[i].is_new && rows[i].key == NULL;
-    }
-    add_rows(c, &p, rows, count);
-    int error = verge__pg_ask(c, are_new ? INSERT_NEW : INSERT, &p, &result);
-    if (error != 0) {
-        return error == -EEXIST && are_new ? VERGE__ID_TAKEN : error;
-    }
-    for (size_t i = 0; i < count; i++) {
         rows[i].outcome = -EEXIST;
     }
-    const size_t matched = match(result, rows, count, false);
+    if (are_new) {
+        return insert_new(c, rows, count);
+    }
+    add_rows(c, &p, rows, count);
+    int error = verge__pg_ask(c, INSERT, &p, &result);
+    if (error != 0) {
+        return error;
+    }
+    const size_t matched = match(result, rows, count);
     PQclear(result);
     if (matched == count) {
         return 0;
@@ -245,7 +277,26 @@ static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
     add_numbers_of(c, &p, rows, count, id_of);
     error = verge__pg_ask(c, EXISTING_ROWS, &p, &result);
     if (error == 0) {
-        (void)match(result, rows, count, true);
+        match_found(result, rows, count);
+        PQclear(result);
+    }
+    return error;
+}
+
+/* Of a row that is to replace another one: whether another timer has the id that the caller gave. (The insert would
+ * fail, and with it the transaction.) */
+static int find_other(verge__postgres *c, const verge__row *row, bool *ret_is_taken) {
+    verge__parameters p = {0};
+    PGresult *result;
+    add_numbers_of(c, &p, row, 1, id_of);
+    const int error = verge__pg_ask(c, EXISTING_ROWS, &p, &result);
+    if (error == 0) {
+        verge__row found;
+        *ret_is_taken = false;
+        if (PQntuples(result) == 1) {
+            read_row(result, 0, &found);
+            *ret_is_taken = !verge__has_same_key(&found, row);
+        }
         PQclear(result);
     }
     return error;
@@ -255,6 +306,12 @@ static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
 static int replace(verge__postgres *c, verge__row *row) {
     verge__parameters p = {0};
     PGresult *result;
+    bool is_taken = false;
+    int error = row->is_new ? 0 : find_other(c, row, &is_taken);
+    if (error != 0 || is_taken) {
+        row->outcome = -EEXIST;
+        return error;
+    }
     add_number(&p, row->id);
     add_number(&p, due_of(row));
     add_number(&p, row->period_ns);
@@ -264,9 +321,9 @@ static int replace(verge__postgres *c, verge__row *row) {
     add_bytes(&p, row->payload_size == 0 ? "" : row->payload, row->payload_size);
     add_number(&p, row->on_conflict == VERGE_DURABLE_REPLACE);
     add_bytes(&p, row->rule, row->rule == NULL ? 0 : strlen(row->rule));
-    const int error = verge__pg_ask(c, REPLACE, &p, &result);
-    if (error != 0) {
-        return error == -EEXIST ? VERGE__ID_TAKEN : error;
+    error = verge__pg_ask(c, REPLACE, &p, &result);
+    if (error != 0) { /* the id was taken just now: the next try finds it */
+        return error != -EEXIST ? error : row->is_new ? VERGE__ID_TAKEN : -EAGAIN;
     }
     row->outcome = 0;
     row->is_moved = number(result, 0, 0) != row->id;
@@ -278,8 +335,7 @@ static int replace(verge__postgres *c, verge__row *row) {
 }
 
 /* A statement has at most PIECE_SIZE_MAX bytes of payloads, or one row: the server must answer within the lease. */
-int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
-    verge__postgres *c = own(connection);
+static int insert_pieces(verge__postgres *c, verge__row *rows, size_t count) {
     int error = 0;
     for (size_t i = 0, end; i < count && error == 0; i = end) {
         size_t size = 0;
@@ -294,6 +350,52 @@ int verge__postgres_insert(verge__connection *connection, verge__row *rows, size
             error = insert_piece(c, rows + i, end - i);
         }
     }
+    return error;
+}
+
+/* Rows of the same array: those without a key first, the others in the order of (handler, key), then as they were. */
+static int compare_keys(const void *a, const void *b) {
+    const verge__row *first = *(const verge__row *const *)a;
+    const verge__row *second = *(const verge__row *const *)b;
+    int order = (first->key != NULL) - (second->key != NULL);
+    if (order == 0 && first->key != NULL) {
+        const size_t size = first->key_size < second->key_size ? first->key_size : second->key_size;
+        order = strcmp(first->handler, second->handler);
+        order = order != 0 ? order : memcmp(first->key, second->key, size);
+        order = order != 0 ? order : (first->key_size > second->key_size) - (first->key_size < second->key_size);
+    }
+    return order != 0 ? order : (first > second) - (first < second);
+}
+
+/* Two transactions that insert the same keys in opposite orders wait for each other. The server would undo one, and the
+ * next try could meet the other again. So keys are inserted in one order. */
+int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
+    verge__postgres *c = own(connection);
+    bool is_sorted = true;
+    for (size_t i = 1; i < count && is_sorted; i++) {
+        is_sorted = compare_keys(&(const verge__row *){&rows[i - 1]}, &(const verge__row *){&rows[i]}) < 0;
+    }
+    if (is_sorted) {
+        return insert_pieces(c, rows, count);
+    }
+    const verge__row **order = malloc(count * sizeof(const verge__row *));
+    verge__row *sorted = malloc(count * sizeof(*sorted));
+    int error = order == NULL || sorted == NULL ? -ENOMEM : 0;
+    if (error == 0) {
+        for (size_t i = 0; i < count; i++) {
+            order[i] = &rows[i];
+        }
+        qsort(order, count, sizeof(const verge__row *), compare_keys);
+        for (size_t i = 0; i < count; i++) {
+            sorted[i] = *order[i];
+        }
+        error = insert_pieces(c, sorted, count);
+        for (size_t i = 0; i < count; i++) {
+            rows[order[i] - rows] = sorted[i];
+        }
+    }
+    free(order);
+    free(sorted);
     return error;
 }
 
@@ -444,7 +546,7 @@ int verge__postgres_probe(verge__connection *connection, verge__change *changes,
     verge__parameters p = {0};
     PGresult *result;
     add_ids(c, &p, changes, count);
-    const int error = verge__pg_ask(c, EXISTING, &p, &result);
+    const int error = verge__pg_ask(c, PROBE, &p, &result);
     if (error != 0) {
         return error;
     }
@@ -454,6 +556,7 @@ int verge__postgres_probe(verge__connection *connection, verge__change *changes,
         if (change != NULL) {
             change->outcome = 0;
             change->due_ns = number(result, row, 1);
+            change->epoch = number(result, row, 2);
         }
     }
     PQclear(result);

@@ -68,7 +68,7 @@ static void get_recent(const verge__recent *recent, const verge_histogram *now, 
         uint64_t upper_ns = 0, count = 0, before = 0;
         (void)verge_histogram_bucket(now, i, &upper_ns, &count);
         (void)verge_histogram_bucket(&recent->last_part_began, i, NULL, &before);
-        verge_histogram_record_many(&difference, upper_ns, count - before);
+        verge_histogram_record(&difference, upper_ns, count - before);
     }
     *ret_median_ns = verge_histogram_quantile(&difference, 0.5);
     *ret_99_ns = verge_histogram_quantile(&difference, 0.99);
@@ -81,8 +81,7 @@ typedef struct verge__times {
 static void get_times(verge__shown *shown, verge__times *times) {
     const uint64_t now_ns = verge__local_now(shown->durable), passed_ns = now_ns - shown->part_began_ns;
     verge_histogram lateness = {0}, commit_time = {0};
-    (void)verge_durable_get_lateness(shown->durable, &lateness);
-    (void)verge_durable_get_commit_time(shown->durable, &commit_time);
+    (void)verge_durable_get_histograms(shown->durable, &lateness, &commit_time);
     if (passed_ns >= shown->part_ns) {
         begin_part(&shown->lateness, &lateness, passed_ns < 2 * shown->part_ns);
         begin_part(&shown->commit_time, &commit_time, passed_ns < 2 * shown->part_ns);
@@ -103,9 +102,9 @@ static void count_overdue(verge__shown *shown) {
     }
     shown->counted_ns = now_ns;
     shown->overdue = 0;
-    for (uint32_t i = 0; i < window->entry_count; i++) {
-        const verge__entry *entry = &window->entries[i];
-        shown->overdue += entry->state != VERGE__ENTRY_FREE && entry->due_ns <= store_ns;
+    for (uint32_t i = 0; i < window->hint_count; i++) {
+        const verge__hint *hint = &window->hints[i];
+        shown->overdue += hint->state != VERGE__HINT_FREE && hint->due_ns <= store_ns;
     }
 }
 
@@ -349,7 +348,7 @@ static size_t ask(void *context, verge_scope_figure *ret_figures, size_t count) 
         {"Queries", VERGE_SCOPE_TOTAL, stats.queries, 0, NULL},
     };
     const verge_scope_figure calls[] = {
-        {"Scheduled", VERGE_SCOPE_TOTAL, stats.scheduled, 0, NULL},
+        {"Scheduled", VERGE_SCOPE_TOTAL, stats.started, 0, NULL},
         {"Cancelled", VERGE_SCOPE_TOTAL, stats.cancelled, 0, NULL},
         {"Commits", VERGE_SCOPE_TOTAL, stats.commits, 0, NULL},
         {"Commit time, median", VERGE_SCOPE_NS, times.commit_median_ns, 0, NULL},

@@ -5,4 +5,4 @@
 #include "durable/sqlite_internal.h"
 
 const verge__store verge__sqlite_store = {
-    .name = "sqlite", .has_one_writer = true, VERGE__STORE_FUNCTIONS(VERGE__STORE_ENTRY, sqlite)};
+    .name = "sqlite", .has_one_writer = true, VERGE__STORE_FUNCTIONS(VERGE__STORE_FIELD, sqlite)};

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <string.h>
 
 #include "durable/schema.h"
 #include "durable/sqlite_internal.h"
@@ -51,7 +52,7 @@ static const char *const texts[STATEMENT_COUNT] = {
         "ELSE rule END RETURNING id",
     [TIMER_EXISTS] = "SELECT due FROM verge_timer WHERE id = ?1",
     [TIMER_ROW] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1",
-    [TIMER_TAKE] = "DELETE FROM verge_timer WHERE id = ?1 AND due <= ?2 RETURNING " ROW_COLUMNS,
+    [TIMER_DELETE] = "DELETE FROM verge_timer WHERE id = ?1",
     [TIMER_DUE] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ?1 AND due <= ?2",
     [TIMER_CLAIM] = "UPDATE verge_timer SET attempt = attempt + 1, running = 1, revision = revision + 1, due = ?2 "
                     "WHERE id = ?1",
@@ -94,10 +95,25 @@ static const char *const texts[STATEMENT_COUNT] = {
 
 /* ---- errors, statements ---- */
 
+/* What SQLite's message does not say. */
+static const char *reason_of(sqlite3 *db, int code) {
+    const int number = db == NULL ? 0 : sqlite3_system_errno(db);
+    if (code == SQLITE_READONLY) {
+        return "the file, or its directory, cannot be written: SQLite needs both, also to read (WAL)";
+    }
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_IOERR) || number == 0) {
+        return "";
+    }
+    return number == ENOSPC ? "the disk is full" : strerror(number);
+}
+
 int verge__sq_error_of(sqlite3 *db, int code) {
     if ((code & 0xFF) != SQLITE_OK && (code & 0xFF) < SQLITE_ROW) {
-        const char *path = db == NULL ? NULL : sqlite3_db_filename(db, "main");
-        verge__set_words("%s: %s", path == NULL ? "" : path, db == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(db));
+        const char *path = db == NULL ? NULL : sqlite3_db_filename(db, "main"); /* empty: it could not be opened */
+        const bool has_path = path != NULL && path[0] != '\0';
+        const char *reason = reason_of(db, code & 0xFF);
+        verge__set_words("%s%s%s%s%s", has_path ? path : "", has_path ? ": " : "",
+                         db == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(db), reason[0] == '\0' ? "" : ": ", reason);
     }
     switch (code & 0xFF) {
     case SQLITE_OK:

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,7 +40,7 @@ static verge__sqlite_file *file_of(const char *path) {
             pthread_condattr_t monotonic;
             (void)pthread_condattr_init(&monotonic);
             (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-            (void)pthread_cond_init(&file->turn, &monotonic);
+            (void)pthread_cond_init(&file->queue_moved, &monotonic);
             (void)pthread_condattr_destroy(&monotonic);
             file->keeper_fd = -1;
             file->next = files;
@@ -61,7 +62,7 @@ static void file_leave(verge__sqlite_file *file) {
             link = &(*link)->next;
         }
         *link = file->next;
-        (void)pthread_cond_destroy(&file->turn);
+        (void)pthread_cond_destroy(&file->queue_moved);
         (void)pthread_mutex_destroy(&file->lock);
         free(file->path);
         free(file);
@@ -75,7 +76,7 @@ static void leave_queue(verge__sqlite *c) {
         link = &(*link)->queue_next;
     }
     *link = c->queue_next;
-    (void)pthread_cond_broadcast(&c->file->turn);
+    (void)pthread_cond_broadcast(&c->file->queue_moved);
 }
 
 int verge__sq_queue_up(verge__sqlite *c) {
@@ -93,7 +94,7 @@ int verge__sq_queue_up(verge__sqlite *c) {
     c->queue_next = NULL;
     int timed_out = 0;
     while (c->file->queue != c && timed_out == 0) {
-        timed_out = pthread_cond_timedwait(&c->file->turn, &c->file->lock, &until);
+        timed_out = pthread_cond_timedwait(&c->file->queue_moved, &c->file->lock, &until);
     }
     c->is_writing = c->file->queue == c;
     if (!c->is_writing) {
@@ -233,6 +234,19 @@ void verge__sqlite_disconnect(verge__connection *connection) {
     free(c);
 }
 
+/* Why a file cannot be made. SQLite has tried to read it after that, which gives ENOENT in any case. */
+static int explain_folder(const char *path) {
+    char folder[4096];
+    const char *end = strrchr(path, '/');
+    (void)snprintf(folder, sizeof(folder), "%.*s", end == NULL ? 1 : (int)(end - path) + 1, end == NULL ? "." : path);
+    if (access(folder, W_OK) == 0) {
+        return -EACCES;
+    }
+    const int error = errno == ENOENT ? -ENOENT : -EACCES;
+    verge__set_words("unable to make a file in %s: %s", folder, strerror(errno));
+    return error;
+}
+
 int verge__sqlite_connect(const verge__access *access, verge__connection **ret_connection) {
     const char *path = access->url + strlen("sqlite:");
     if (*path == '\0' || *path == ':') {
@@ -241,7 +255,7 @@ int verge__sqlite_connect(const verge__access *access, verge__connection **ret_c
     }
     struct stat file;
     if (!access->create && stat(path, &file) != 0 && errno == ENOENT) {
-        verge__set_words("%s: there is no such file", path);
+        verge__set_words("%s: there is no such file: run verge-durable init, or set the option create", path);
         return -ENOENT;
     }
     verge__sqlite *c = calloc(1, sizeof(*c));
@@ -261,9 +275,18 @@ int verge__sqlite_connect(const verge__access *access, verge__connection **ret_c
         (void)sqlite3_busy_handler(c->db, wait_for_other_process, c);
         (void)sqlite3_wal_hook(c->db, note_log, c->file);
         (void)sqlite3_rollback_hook(c->db, note_undone, c);
-        code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
     }
     int error = verge__sq_error_of(c->db, code);
+    if (error == -EACCES && sqlite3_system_errno(c->db) == ENOENT) {
+        error = explain_folder(path);
+    }
+    /* The mode stays with the file: that of a file without tables of verge is left as it is. */
+    bool is_ours = access->create;
+    VERGE__THEN(error, is_ours ? 0 : verge__sq_has_tables(c, &is_ours));
+    if (error == 0 && is_ours) {
+        code = sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
+        error = verge__sq_error_of(c->db, code);
+    }
     sqlite3_stmt *rollback; /* prepared now, because it is needed when there is no memory */
     VERGE__THEN(error, verge__sq_bind(c, ROLLBACK, NULL, 0, &rollback));
     if (error != 0) {

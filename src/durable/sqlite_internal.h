@@ -42,7 +42,7 @@ typedef enum verge__sqlite_statement {
     TIMER_REPLACE,
     TIMER_EXISTS,
     TIMER_ROW,
-    TIMER_TAKE,
+    TIMER_DELETE,
     TIMER_DUE,
     TIMER_CLAIM,
     TIMER_COMPLETE,
@@ -79,7 +79,7 @@ typedef struct verge__sqlite_file {
     char *path;
     uint32_t users;
     pthread_mutex_t lock;
-    pthread_cond_t turn;
+    pthread_cond_t queue_moved;
     struct verge__sqlite *queue; /* who writes, and those that wait for it */
     int log_pages;               /* since the last commit */
     int keeper_fd;               /* wakes the thread in sqlite_wait, which makes checkpoints; -1: there is none */
@@ -127,6 +127,7 @@ int verge__sq_read_time(verge__sqlite *c);
 /* ---- sqlite_shards.c ---- */
 
 int verge__sq_end_transaction(verge__connection *connection, int error);
+int verge__sq_has_tables(verge__sqlite *c, bool *ret_has_tables);
 
 VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, sqlite)
 

@@ -150,20 +150,28 @@ int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret
     return error != 0 ? error : found;
 }
 
-int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
-    verge__sqlite *c = own(connection);
-    char query[2048];
-    (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);
+/* Returns how many rows the query has that are not "ok", and the text of the first. */
+static int count_wrong(verge__sqlite *c, const char *query, char *text, size_t size) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(c->db, query, -1, &statement, NULL);
     int found = 0;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
-        if (code == SQLITE_ROW && found++ == 0 && text != NULL && size > 0) {
-            (void)snprintf(text, size, "%s", (const char *)sqlite3_column_text(statement, 0));
+        const char *row = code != SQLITE_ROW ? "ok" : (const char *)sqlite3_column_text(statement, 0);
+        if (row != NULL && strcmp(row, "ok") != 0 && found++ == 0 && text != NULL && size > 0) {
+            (void)snprintf(text, size, "%s", row);
+            verge__one_line(text);
         }
     }
     const int error = verge__sq_error_of(c->db, code);
     (void)sqlite3_finalize(statement);
     return error != 0 ? error : found;
+}
+
+/* In a file that is corrupt, rows say nothing. */
+int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
+    char query[2048];
+    (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);
+    const int corrupt = count_wrong(own(connection), "PRAGMA quick_check(1)", text, size);
+    return corrupt != 0 ? corrupt : count_wrong(own(connection), query, text, size);
 }

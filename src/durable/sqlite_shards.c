@@ -10,27 +10,29 @@
 
 /* ---- the tables ---- */
 
-int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta) {
-    verge__sqlite *c = own(connection);
+int verge__sq_has_tables(verge__sqlite *c, bool *ret_has_tables) {
     sqlite3_stmt *tables = NULL;
     int code =
         sqlite3_prepare_v2(c->db, "SELECT count(*) FROM sqlite_master WHERE name = 'verge_meta'", -1, &tables, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_step(tables);
     }
-    const bool is_there = code == SQLITE_ROW && sqlite3_column_int(tables, 0) > 0;
+    *ret_has_tables = code == SQLITE_ROW && sqlite3_column_int(tables, 0) > 0;
+    const int error = verge__sq_error_of(c->db, code);
     (void)sqlite3_finalize(tables);
-    if (code != SQLITE_ROW) {
-        return verge__sq_error_of(c->db, code);
-    }
-    if (!is_there) {
-        return -ENOENT;
-    }
+    return error;
+}
+
+int verge__sqlite_read_meta(verge__connection *connection, verge__store_meta *ret_meta) {
+    verge__sqlite *c = own(connection);
+    bool is_there;
     sqlite3_stmt *statement = NULL;
-    int error = verge__sq_bind(c, META, NULL, 0, &statement);
-    if (error == 0) {
-        error = verge__sq_step(c, statement);
+    int error = verge__sq_has_tables(c, &is_there);
+    if (error != 0 || !is_there) {
+        return error != 0 ? error : -ENOENT;
     }
+    error = verge__sq_bind(c, META, NULL, 0, &statement);
+    VERGE__THEN(error, verge__sq_step(c, statement));
     if (error != 1) {
         return error == 0 ? -EPROTO : error;
     }

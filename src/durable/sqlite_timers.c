@@ -15,6 +15,15 @@ static const char scan_text[] = "SELECT id, due, attempt, 0, 0, 0, handler, NULL
 
 /* ---- P2 ---- */
 
+static int next_row(verge__sqlite *c, sqlite3_stmt *scan, verge__row *head, bool *ret_is_open) {
+    const int error = verge__sq_step(c, scan);
+    *ret_is_open = error == 1;
+    if (*ret_is_open) {
+        read_row(scan, head);
+    }
+    return *ret_is_open ? 0 : error;
+}
+
 /* The index is by shard. So there is one statement for each shard, and their rows are merged. */
 int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                        uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
@@ -29,12 +38,7 @@ int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards
             (void)sqlite3_bind_int64(c->scans[i], 2, number(after_due_ns));
             (void)sqlite3_bind_int64(c->scans[i], 3, number(after_id));
             (void)sqlite3_bind_int64(c->scans[i], 4, number(until_ns));
-            error = verge__sq_step(c, c->scans[i]);
-            is_open[i] = error == 1;
-        }
-        if (is_open[i]) {
-            read_row(c->scans[i], &heads[i]);
-            error = 0;
+            error = next_row(c, c->scans[i], &heads[i], &is_open[i]);
         }
     }
     for (uint32_t rows = 0; rows < limit && error == 0; rows++) {
@@ -49,12 +53,7 @@ int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards
             break;
         }
         visit(context, &heads[first]);
-        error = verge__sq_step(c, c->scans[first]);
-        is_open[first] = error == 1;
-        if (is_open[first]) {
-            read_row(c->scans[first], &heads[first]);
-            error = 0;
-        }
+        error = next_row(c, c->scans[first], &heads[first], &is_open[first]);
     }
     for (uint32_t i = 0; i < count; i++) {
         (void)sqlite3_reset(c->scans[i]);
@@ -101,6 +100,21 @@ static int find_conflict(verge__sqlite *c, verge__row *row) {
         verge__row found;
         read_row(statement, &found);
         row->outcome = verge__is_same_timer(&found, row) ? 0 : VERGE__ID_TAKEN;
+        row->due_ns = row->outcome == 0 ? found.due_ns : row->due_ns;
+        error = 0;
+    }
+    return error;
+}
+
+/* Of a row that is to replace another one: whether another timer has the id that the caller gave. */
+static int find_other(verge__sqlite *c, const verge__row *row, bool *ret_is_taken) {
+    sqlite3_stmt *statement = NULL;
+    int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
+    *ret_is_taken = false;
+    while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
+        verge__row found;
+        read_row(statement, &found);
+        *ret_is_taken = !verge__has_same_key(&found, row);
         error = 0;
     }
     return error;
@@ -127,11 +141,17 @@ int verge__sqlite_insert(verge__connection *connection, verge__row *rows, size_t
             row->due_is_delay = false;
         }
         sqlite3_stmt *statement = NULL;
-        int error =
-            verge__sq_bind(c, row->on_conflict ? TIMER_REPLACE : TIMER_INSERT,
-                           (const int64_t[]){number(row->id), verge__shard_of(row->id), number(row->due_ns),
-                                             row->attempt, number(row->revision), number(row->period_ns), row->policy},
-                           7, &statement);
+        bool is_taken = false;
+        int error = row->on_conflict && !row->is_new ? find_other(c, row, &is_taken) : 0;
+        if (error == 0 && is_taken) {
+            row->outcome = -EEXIST;
+            continue;
+        }
+        VERGE__THEN(error, verge__sq_bind(c, row->on_conflict ? TIMER_REPLACE : TIMER_INSERT,
+                                          (const int64_t[]){number(row->id), verge__shard_of(row->id),
+                                                            number(row->due_ns), row->attempt, number(row->revision),
+                                                            number(row->period_ns), row->policy},
+                                          7, &statement));
         VERGE__THEN(error, verge__sq_error_of(c->db, bind_tail(statement, 8, row)));
         if (error == 0 && row->on_conflict) {
             error = step_replace(c, statement, row);
@@ -178,60 +198,46 @@ static int check_fence(verge__sqlite *c, verge__fence *fence, const verge__targe
     return 0;
 }
 
-int verge__sqlite_take(verge__connection *connection, const verge__target *targets, size_t count,
-                       verge__visit_row visit, void *context) {
-    verge__sqlite *c = own(connection);
+/* Visits the rows that are due and whose shards have their epochs. Then it deletes them, or claims them for run_ns. Two
+ * statements for a row are cheaper than one with RETURNING, for which SQLite makes a temporary table each time. */
+static int take_or_claim(verge__sqlite *c, const verge__target *targets, size_t count, const uint64_t *run_ns,
+                         verge__visit_row visit, void *context) {
     verge__fence fence = {.shard = UINT64_MAX};
-    for (size_t i = 0; i < count; i++) {
-        bool holds = false;
-        int error = check_fence(c, &fence, &targets[i], &holds);
-        sqlite3_stmt *statement = NULL;
-        if (error == 0 && holds) {
-            error = verge__sq_bind(c, TIMER_TAKE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
-                                   &statement);
-            while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-                verge__row row;
-                read_row(statement, &row);
-                visit(context, &row);
-                error = 0;
-            }
-        }
-        if (error != 0) {
-            return error;
-        }
-    }
-    return 0;
-}
-
-int verge__sqlite_claim(verge__connection *connection, const verge__target *targets, size_t count,
-                        const uint64_t *run_ns, verge__visit_row visit, void *context) {
-    verge__sqlite *c = own(connection);
-    verge__fence fence = {.shard = UINT64_MAX};
-    for (size_t i = 0; i < count; i++) {
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
         bool holds = false;
         bool is_due = false;
-        int error = check_fence(c, &fence, &targets[i], &holds);
         sqlite3_stmt *statement = NULL;
+        error = check_fence(c, &fence, &targets[i], &holds);
         if (error == 0 && holds) {
             error = verge__sq_bind(c, TIMER_DUE, (const int64_t[]){number(targets[i].id), number(c->base.now_ns)}, 2,
                                    &statement);
             while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
                 verge__row row;
                 read_row(statement, &row);
-                row.revision++;
+                row.revision += run_ns != NULL;
                 visit(context, &row);
                 is_due = true;
                 error = 0;
             }
         }
         if (error == 0 && is_due) {
-            error = RUN(c, TIMER_CLAIM, NULL, number(targets[i].id), number(c->base.now_ns + run_ns[i]));
-        }
-        if (error != 0) {
-            return error;
+            error = run_ns == NULL
+                        ? RUN(c, TIMER_DELETE, NULL, number(targets[i].id))
+                        : RUN(c, TIMER_CLAIM, NULL, number(targets[i].id), number(c->base.now_ns + run_ns[i]));
         }
     }
-    return 0;
+    return error;
+}
+
+int verge__sqlite_take(verge__connection *connection, const verge__target *targets, size_t count,
+                       verge__visit_row visit, void *context) {
+    return take_or_claim(own(connection), targets, count, NULL, visit, context);
+}
+
+int verge__sqlite_claim(verge__connection *connection, const verge__target *targets, size_t count,
+                        const uint64_t *run_ns, verge__visit_row visit, void *context) {
+    return take_or_claim(own(connection), targets, count, run_ns, visit, context);
 }
 
 int verge__sqlite_complete(verge__connection *connection, verge__change *changes, size_t count) {

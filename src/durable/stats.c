@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "durable/durable_internal.h"
 
 int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_stats) {
-    if (durable == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(ret_stats->struct_size)) {
+    if (durable == NULL) {
         return -EINVAL;
     }
     verge__lock(durable);
@@ -19,34 +20,28 @@ int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_sta
     stats.shards = durable->owned_count;
     stats.nodes = durable->live_nodes;
     verge__unlock(durable);
-    stats.struct_size = ret_stats->struct_size;
-    memset(ret_stats, 0, stats.struct_size);
-    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
-    return 0;
+    return verge__sized_write(ret_stats, &stats, sizeof(stats));
 }
 
-static int add_histogram(verge_durable *durable, const verge_histogram *from, verge_histogram *to) {
-    if (to == NULL) {
+int verge_durable_get_histograms(verge_durable *durable, verge_histogram *lateness, verge_histogram *commit_time) {
+    if (durable == NULL) {
         return -EINVAL;
     }
     verge__lock(durable);
-    verge_histogram_add(to, from);
+    if (lateness != NULL) {
+        verge_histogram_add(lateness, &durable->lateness);
+    }
+    if (commit_time != NULL) {
+        verge_histogram_add(commit_time, &durable->commit_time);
+    }
     verge__unlock(durable);
     return 0;
-}
-
-int verge_durable_get_lateness(verge_durable *durable, verge_histogram *lateness) {
-    return durable == NULL ? -EINVAL : add_histogram(durable, &durable->lateness, lateness);
-}
-
-int verge_durable_get_commit_time(verge_durable *durable, verge_histogram *commit_time) {
-    return durable == NULL ? -EINVAL : add_histogram(durable, &durable->commit_time, commit_time);
 }
 
 void verge__note_commit(verge_durable *durable, uint64_t began_ns) {
     const uint64_t now_ns = verge__local_now(durable);
     verge__lock(durable);
-    verge_histogram_record(&durable->commit_time, now_ns - began_ns);
+    verge_histogram_record(&durable->commit_time, now_ns - began_ns, 1);
     verge__unlock(durable);
 }
 
@@ -63,7 +58,7 @@ typedef struct verge__family {
     { "verge_durable_" #field, "gauge", help, offsetof(verge_durable_stats, field) }
 
 static const verge__family families[] = {
-    COUNTER(scheduled, "Timers scheduled by this node."),
+    COUNTER(started, "Timers scheduled by this node."),
     COUNTER(cancelled, "Timers cancelled by this node."),
     COUNTER(reset, "Timers moved by this node."),
     COUNTER(done, "Firings that succeeded."),
@@ -109,8 +104,7 @@ int verge_durable_metrics(verge_durable *durable, char *buffer, size_t size) {
     if (error != 0) {
         return error;
     }
-    (void)verge_durable_get_lateness(durable, &histograms[0]);
-    (void)verge_durable_get_commit_time(durable, &histograms[1]);
+    (void)verge_durable_get_histograms(durable, &histograms[0], &histograms[1]);
     size_t length = write_families(&stats, buffer, size);
     for (size_t i = 0; i < sizeof(histograms) / sizeof(histograms[0]); i++) {
         const verge_histogram *histogram = &histograms[i];

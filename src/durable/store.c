@@ -48,14 +48,26 @@ int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const
 
 static _Thread_local char words[VERGE__WORDS_MAX];
 
+void verge__one_line(char *text) {
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        const bool is_space = strchr(" \t\r\n", *from) != NULL;
+        if (!is_space) {
+            *to++ = *from;
+        } else if (to > text && to[-1] != ' ') {
+            *to++ = ' ';
+        }
+    }
+    to -= to > text && to[-1] == ' ';
+    *to = '\0';
+}
+
 void verge__set_words(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(words, sizeof(words), format, arguments);
     va_end(arguments);
-    for (size_t end = strlen(words); end > 0 && words[end - 1] == '\n'; end--) {
-        words[end - 1] = '\0';
-    }
+    verge__one_line(words);
 }
 
 const char *verge__words(void) {
@@ -66,9 +78,13 @@ static bool are_same_bytes(const void *a, size_t a_size, const void *b, size_t b
     return a_size == b_size && (a_size == 0 || (a != NULL && b != NULL && memcmp(a, b, a_size) == 0));
 }
 
-bool verge__is_same_timer(const verge__row *found, const verge__row *row) {
+bool verge__has_same_key(const verge__row *found, const verge__row *row) {
     return strcmp(found->handler, row->handler) == 0 && (found->key == NULL) == (row->key == NULL) &&
-           are_same_bytes(found->key, found->key_size, row->key, row->key_size) &&
+           are_same_bytes(found->key, found->key_size, row->key, row->key_size);
+}
+
+bool verge__is_same_timer(const verge__row *found, const verge__row *row) {
+    return verge__has_same_key(found, row) &&
            are_same_bytes(found->payload, found->payload_size, row->payload, row->payload_size) &&
            found->period_ns == row->period_ns && found->policy == row->policy &&
            (found->rule == NULL) == (row->rule == NULL) && (row->rule == NULL || strcmp(found->rule, row->rule) == 0);

@@ -132,6 +132,7 @@ typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset; probe: as the row has it */
     uint64_t revision; /* complete */
+    uint64_t epoch;    /* probe: of the row's shard; 0 if no other transaction can lock a row */
     const void *key;   /* cancel, reset: if not NULL, the timer of `handler` that has this key; id gets its id */
     size_t key_size;
     int outcome;
@@ -206,14 +207,14 @@ typedef struct verge__store {
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
     /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is: 0
-     * if it is the same timer, otherwise VERGE__ID_TAKEN. If all rows are new, the call itself may return
-     * VERGE__ID_TAKEN. */
+     * if it is the same timer, otherwise VERGE__ID_TAKEN. (With on_conflict, if the caller gave the id: -EEXIST.) If
+     * all rows are new, the call itself may return VERGE__ID_TAKEN. */
     int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
     int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
     /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch. claim keeps such rows,
-     * and gives them another attempt, revision and due time. complete deletes rows that were claimed, if no other node
-     * has claimed them since. */
+     * and gives them another attempt, revision and due time. Both leave out rows that another transaction has locked.
+     * complete deletes rows that were claimed, if no other node has claimed them since. */
     int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                 void *context);
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
@@ -223,7 +224,7 @@ typedef struct verge__store {
      * it. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
-    /* Finds out which rows exist, and when they are due. Outcomes: 0, -ENOENT. */
+    /* Finds out which rows exist, when they are due, and the epochs of their shards. Outcomes: 0, -ENOENT. */
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
     int (*make_dead)(verge__connection *connection, const verge__row *row, const char *reason);
 
@@ -263,7 +264,7 @@ typedef struct verge__store {
     F(S, find) F(S, look) F(S, list) F(S, revive) F(S, forget) F(S, count) F(S, owners) F(S, check)
 /* clang-format on */
 #define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;
-#define VERGE__STORE_ENTRY(S, function) .function = verge__##S##_##function,
+#define VERGE__STORE_FIELD(S, function) .function = verge__##S##_##function,
 
 /* The store that the URL names; NULL: there is none. *ret_is_missing: verge has this store, but not in this build. */
 const verge__store *verge__store_of(const char *url, bool *ret_is_missing);
@@ -274,11 +275,15 @@ extern const verge__store verge__postgres_store;
 uint64_t verge__monotonic_ns(void);
 
 /* The store's own words about its last error on this thread. Empty: it had none. */
+void verge__one_line(char *text); /* a space in the place of line breaks, and of what surrounds them */
 void verge__set_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *verge__words(void);
 
 /* Whether a row of the store is the timer that was to be inserted. (When it is due may have changed since.) */
 bool verge__is_same_timer(const verge__row *found, const verge__row *row);
+/* Whether they have the same handler and key: of a row with on_conflict and an id of the caller's, the row that is
+ * found by this id is the one to be changed. Otherwise the id is that of another timer, which the insert refuses. */
+bool verge__has_same_key(const verge__row *found, const verge__row *row);
 
 /* For `owners`: notes a shard. Shards come in the order of their owners. Returns how many owners there are now. */
 int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const verge_durable_owner *owner,

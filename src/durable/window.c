@@ -3,11 +3,15 @@
  * The window: the timers that are due soon, in a wheel for each priority, and in a hash table by their ids. It also
  * keeps the latest known time of the store's clock.
  *
- *   V1  an entry that waits has a timer in the wheel of its priority; an entry that fires or is held has none
- *   V2  every entry that is not free is in the chain of its id in the hash table, once
+ *   V1  a hint that waits has a timer in the wheel of its priority; a hint that fires or is held has none
+ *   V2  every hint that is not free is in the chain of its id in the hash table, once
  *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not
  *       be in the window
- *   V4  an entry that is held is in the list of its handler; handlers count their entries
+ *   V4  a hint that is held is in the list of its handler; handlers count their hints
+ *   V5  a hint that waits or is held is due within what was read (read_until_ns in keeper.c): a timer that is moved
+ *       beyond that has none, and keeps no place from others. A later scan finds it. (If the store's clock is set
+ *       back, less was read than before)
+ *   V6  handlers count the hints that they have released: each waits, and may run now
  */
 #define _GNU_SOURCE
 
@@ -62,11 +66,11 @@ uint64_t verge__store_now(const verge_durable *durable) {
     return verge__local_now(durable) + (uint64_t)best_ns;
 }
 
-/* ---- entries ---- */
+/* ---- hints ---- */
 
 int verge__window_init(verge__window *window, const verge_durable_options *options) {
     verge_wheel_options wheel_options;
-    (void)verge_wheel_options_init(&wheel_options);
+    (void)verge_wheel_options_init(&wheel_options, sizeof(wheel_options));
     wheel_options.precision_ns = options->precision_ns;
     wheel_options.order = VERGE_ORDER_DEADLINE; /* overdue timers fire in the same order on each owner (is_careful) */
     for (int i = 0; i < VERGE__PRIORITIES; i++) {
@@ -85,7 +89,7 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
     }
     memset(window->buckets, 0xFF, bucket_count * sizeof(*window->buckets));
     window->bucket_mask = (uint32_t)(bucket_count - 1);
-    window->free = VERGE__NO_ENTRY;
+    window->free = VERGE__NO_HINT;
     return 0;
 }
 
@@ -93,11 +97,11 @@ void verge__window_end(verge__window *window) {
     for (int i = 0; i < VERGE__PRIORITIES; i++) {
         verge_wheel_destroy(window->wheels[i]);
     }
-    free(window->entries);
+    free(window->hints);
     free(window->buckets);
 }
 
-/* The wheel for entries of the handler. */
+/* The wheel for hints of the handler. */
 static verge_wheel *wheel_of(const verge_durable *durable, uint32_t handler) {
     return durable->window.wheels[VERGE_DURABLE_HIGH - durable->handlers[handler].options.priority];
 }
@@ -125,23 +129,23 @@ static uint32_t *bucket_of(const verge__window *window, uint64_t id) {
 
 uint32_t verge__window_find(const verge__window *window, uint64_t id) {
     uint32_t index = *bucket_of(window, id);
-    while (index != VERGE__NO_ENTRY && window->entries[index].id != id) {
-        index = window->entries[index].next;
+    while (index != VERGE__NO_HINT && window->hints[index].id != id) {
+        index = window->hints[index].next;
     }
     return index;
 }
 
-/* Room for one more entry; false: there is none. */
+/* Room for one more hint; false: there is none. */
 static bool make_room(verge__window *window) {
-    if (window->free != VERGE__NO_ENTRY || window->entry_count < window->capacity) {
+    if (window->free != VERGE__NO_HINT || window->hint_count < window->capacity) {
         return true;
     }
     const uint32_t capacity = window->capacity == 0 ? 256 : window->capacity * 2;
-    verge__entry *entries = realloc(window->entries, capacity * sizeof(*entries));
-    if (entries == NULL) {
+    verge__hint *hints = realloc(window->hints, capacity * sizeof(*hints));
+    if (hints == NULL) {
         return false;
     }
-    window->entries = entries;
+    window->hints = hints;
     window->capacity = capacity;
     return true;
 }
@@ -152,8 +156,8 @@ static void set_cut(verge__cut *cut, uint64_t due_ns, uint64_t id) {
     }
 }
 
-/* After an entry was filed: wakes the runners if it is due before they wake up by themselves. */
-static void wake_runners(verge_durable *durable) {
+/* After a hint was filed: wakes the firers if it is due before they wake up by themselves. */
+static void wake_firers(verge_durable *durable) {
     const uint64_t wakeup_ns = verge__window_next_wakeup(&durable->window);
     if (wakeup_ns < durable->waiting_until_ns) {
         durable->waiting_until_ns = wakeup_ns;
@@ -161,33 +165,55 @@ static void wake_runners(verge_durable *durable) {
     }
 }
 
-static void move(verge_durable *durable, verge__entry *entry, uint64_t due_ns, bool is_told) {
+/* Whether the row needs no hint, as a later scan finds it. */
+static bool is_far(const verge_durable *durable, const verge__hint *hint) {
+    return hint->due_ns > durable->keeper.read_until_ns;
+}
+
+static void unmark_released(verge_durable *durable, verge__hint *hint) {
+    durable->handlers[hint->handler].released_count -= hint->is_released;
+    hint->is_released = false;
+}
+
+static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool is_told) {
+    verge__hint *hint = &durable->window.hints[index];
     /* It fires, and its row is told of: the firing may have looked for the row before that was committed. */
-    const bool is_new = is_told && entry->state == VERGE__ENTRY_FIRING;
-    if (entry->due_ns == due_ns && !is_new) {
+    const bool is_new = is_told && hint->state == VERGE__HINT_FIRING;
+    if (hint->due_ns == due_ns && !is_new) {
         return;
     }
-    entry->due_ns = due_ns;
-    if (entry->state == VERGE__ENTRY_FIRING) {
-        entry->is_moved = true;
-    } else if (entry->state == VERGE__ENTRY_HELD) {
+    hint->due_ns = due_ns;
+    if (hint->state == VERGE__HINT_FIRING) {
+        hint->is_moved = true;
+        return;
+    }
+    if (is_far(durable, hint)) {
+        verge__window_drop(durable, index);
+        return;
+    }
+    if (hint->state == VERGE__HINT_HELD) {
         return; /* when it is released, it waits for its new time */
-    } else if (verge_wheel_reschedule(wheel_of(durable, entry->handler), entry->timer, due_ns) == 0) {
-        wake_runners(durable);
+    }
+    unmark_released(durable, hint);
+    if (verge_wheel_reset(wheel_of(durable, hint->handler), hint->timer, due_ns) == 0) {
+        wake_firers(durable);
     } /* otherwise it comes out at the old time, and firing finds that it is not due */
 }
 
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first) {
     const verge__window *window = &durable->window;
+    const size_t places = verge__window_places(durable);
+    size_t of_shares = 0;
     *ret_first = (verge__cut){0};
-    if (window->cut.is_set && window->count < durable->options.window_max / 2) {
-        *ret_first = window->cut;
-    }
-    for (uint32_t i = 0; i < durable->handler_count && window->count < durable->options.window_max; i++) {
+    for (uint32_t i = 0; i < durable->handler_count && window->count < places; i++) {
         const verge__handler *handler = &durable->handlers[i];
+        of_shares += verge__gets_share(durable, handler) ? handler->window_count : 0;
         if (handler->cut.is_set && verge__has_share(durable, handler, true)) {
             set_cut(ret_first, handler->cut.due_ns, handler->cut.id);
         }
+    }
+    if (window->cut.is_set && window->count - of_shares < (places - of_shares + 1) / 2) {
+        set_cut(ret_first, window->cut.due_ns, window->cut.id);
     }
     return ret_first->is_set;
 }
@@ -206,8 +232,8 @@ void verge__window_uncut(verge_durable *durable, uint64_t due_ns) {
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told) {
     verge__window *window = &durable->window;
     uint32_t index = verge__window_find(window, id);
-    if (index != VERGE__NO_ENTRY) {
-        move(durable, &window->entries[index], due_ns, is_told);
+    if (index != VERGE__NO_HINT) {
+        move(durable, index, due_ns, is_told);
         return;
     }
     verge_timer timer;
@@ -215,126 +241,129 @@ void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uin
         set_cut(&durable->handlers[handler].cut, due_ns, id);
         return;
     }
-    if (window->count >= durable->options.window_max || !make_room(window)) {
+    if (window->count >= verge__window_places(durable) || !make_room(window)) {
         set_cut(&window->cut, due_ns, id);
         return;
     }
-    const bool is_reused = window->free != VERGE__NO_ENTRY;
-    index = is_reused ? window->free : window->entry_count;
-    if (verge_wheel_schedule(wheel_of(durable, handler), due_ns, (void *)(uintptr_t)index, &timer) != 0) {
+    const bool is_reused = window->free != VERGE__NO_HINT;
+    index = is_reused ? window->free : window->hint_count;
+    if (verge_wheel_start(wheel_of(durable, handler), due_ns, (void *)(uintptr_t)index, &timer) != 0) {
         set_cut(&window->cut, due_ns, id);
         return;
     }
     if (is_reused) {
-        window->free = window->entries[index].next;
+        window->free = window->hints[index].next;
     } else {
-        window->entry_count++;
+        window->hint_count++;
     }
     uint32_t *bucket = bucket_of(window, id);
-    window->entries[index] = (verge__entry){
+    window->hints[index] = (verge__hint){
         .id = id,
         .due_ns = due_ns,
         .timer = timer,
         .next = *bucket,
         .handler = (uint16_t)handler,
-        .state = VERGE__ENTRY_WAITING,
+        .state = VERGE__HINT_WAITING,
     };
     *bucket = index;
     window->count++;
     durable->handlers[handler].window_count++;
-    wake_runners(durable);
+    wake_firers(durable);
 }
 
 static void leave_held(verge_durable *durable, uint32_t index) {
-    verge__entry *entries = durable->window.entries;
-    const verge__entry *entry = &entries[index];
-    verge__handler *handler = &durable->handlers[entry->handler];
-    *(entry->held_previous == VERGE__NO_ENTRY ? &handler->held_first : &entries[entry->held_previous].held_next) =
-        entry->held_next;
-    *(entry->held_next == VERGE__NO_ENTRY ? &handler->held_last : &entries[entry->held_next].held_previous) =
-        entry->held_previous;
+    verge__hint *hints = durable->window.hints;
+    const verge__hint *hint = &hints[index];
+    verge__handler *handler = &durable->handlers[hint->handler];
+    *(hint->held_previous == VERGE__NO_HINT ? &handler->held_first : &hints[hint->held_previous].held_next) =
+        hint->held_next;
+    *(hint->held_next == VERGE__NO_HINT ? &handler->held_last : &hints[hint->held_next].held_previous) =
+        hint->held_previous;
     handler->held_count--;
     durable->held_count--;
 }
 
 void verge__window_drop(verge_durable *durable, uint32_t index) {
     verge__window *window = &durable->window;
-    verge__entry *entry = &window->entries[index];
-    VERGE__INVARIANT(entry->state != VERGE__ENTRY_FREE, "V2: an entry is dropped once");
-    if (entry->state == VERGE__ENTRY_WAITING) {
-        (void)verge_wheel_cancel(wheel_of(durable, entry->handler), entry->timer, NULL);
-        durable->handlers[entry->handler].released_count -= entry->is_released;
-    } else if (entry->state == VERGE__ENTRY_HELD) {
+    verge__hint *hint = &window->hints[index];
+    VERGE__INVARIANT(hint->state != VERGE__HINT_FREE, "V2: a hint is dropped once");
+    if (hint->state == VERGE__HINT_WAITING) {
+        (void)verge_wheel_cancel(wheel_of(durable, hint->handler), hint->timer, NULL);
+        unmark_released(durable, hint);
+    } else if (hint->state == VERGE__HINT_HELD) {
         leave_held(durable, index);
     }
-    durable->handlers[entry->handler].window_count--;
-    uint32_t *link = bucket_of(window, entry->id);
+    durable->handlers[hint->handler].window_count--;
+    uint32_t *link = bucket_of(window, hint->id);
     while (*link != index) {
-        VERGE__INVARIANT(*link != VERGE__NO_ENTRY, "V2: an entry is in the chain of its id");
-        link = &window->entries[*link].next;
+        VERGE__INVARIANT(*link != VERGE__NO_HINT, "V2: a hint is in the chain of its id");
+        link = &window->hints[*link].next;
     }
-    *link = entry->next;
-    *entry = (verge__entry){.state = VERGE__ENTRY_FREE, .next = window->free};
+    *link = hint->next;
+    *hint = (verge__hint){.state = VERGE__HINT_FREE, .next = window->free};
     window->free = index;
     window->count--;
 }
 
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) {
     verge__window *window = &durable->window;
-    verge__entry *entry = &window->entries[index];
-    VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what fires is filed again");
-    entry->is_moved = false;
-    if (verge_wheel_schedule(wheel_of(durable, entry->handler), at_ns, (void *)(uintptr_t)index, &entry->timer) != 0) {
-        set_cut(&window->cut, entry->due_ns, entry->id); /* no memory: a scan finds it again */
+    verge__hint *hint = &window->hints[index];
+    VERGE__INVARIANT(hint->state == VERGE__HINT_FIRING, "V1: only what fires is filed again");
+    hint->is_moved = false;
+    if (is_far(durable, hint)) {
         verge__window_drop(durable, index);
         return;
     }
-    entry->state = VERGE__ENTRY_WAITING;
-    wake_runners(durable);
+    if (verge_wheel_start(wheel_of(durable, hint->handler), at_ns, (void *)(uintptr_t)index, &hint->timer) != 0) {
+        set_cut(&window->cut, hint->due_ns, hint->id); /* no memory: a scan finds it again */
+        verge__window_drop(durable, index);
+        return;
+    }
+    hint->state = VERGE__HINT_WAITING;
+    wake_firers(durable);
 }
 
 void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first) {
-    verge__entry *entries = durable->window.entries;
-    verge__entry *entry = &entries[index];
-    verge__handler *handler = &durable->handlers[entry->handler];
-    VERGE__INVARIANT(entry->state == VERGE__ENTRY_FIRING, "V1: only what has come out of the wheel is held");
-    entry->state = VERGE__ENTRY_HELD;
+    verge__hint *hints = durable->window.hints;
+    verge__hint *hint = &hints[index];
+    verge__handler *handler = &durable->handlers[hint->handler];
+    VERGE__INVARIANT(hint->state == VERGE__HINT_FIRING, "V1: only what has come out of the wheel is held");
+    hint->state = VERGE__HINT_HELD;
     const bool is_only = handler->held_count == 0;
-    entry->held_previous = is_only || is_first ? VERGE__NO_ENTRY : handler->held_last;
-    entry->held_next = is_only || !is_first ? VERGE__NO_ENTRY : handler->held_first;
-    *(entry->held_previous == VERGE__NO_ENTRY ? &handler->held_first : &entries[entry->held_previous].held_next) =
-        index;
-    *(entry->held_next == VERGE__NO_ENTRY ? &handler->held_last : &entries[entry->held_next].held_previous) = index;
+    hint->held_previous = is_only || is_first ? VERGE__NO_HINT : handler->held_last;
+    hint->held_next = is_only || !is_first ? VERGE__NO_HINT : handler->held_first;
+    *(hint->held_previous == VERGE__NO_HINT ? &handler->held_first : &hints[hint->held_previous].held_next) = index;
+    *(hint->held_next == VERGE__NO_HINT ? &handler->held_last : &hints[hint->held_next].held_previous) = index;
     handler->held_count++;
     durable->held_count++;
 }
 
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns) {
-    verge__entry *entry = &durable->window.entries[index];
-    const bool is_due = entry->due_ns <= now_ns;
+    verge__hint *hint = &durable->window.hints[index];
+    const bool is_due = hint->due_ns <= now_ns;
     leave_held(durable, index);
-    entry->state = VERGE__ENTRY_FIRING;
-    verge__window_file(durable, index, entry->due_ns);
-    if (is_due && entry->state == VERGE__ENTRY_WAITING) {
-        entry->is_released = true;
-        durable->handlers[entry->handler].released_count++;
+    hint->state = VERGE__HINT_FIRING;
+    verge__window_file(durable, index, hint->due_ns);
+    if (is_due && hint->state == VERGE__HINT_WAITING) {
+        hint->is_released = true;
+        durable->handlers[hint->handler].released_count++;
     }
     return is_due;
 }
 
 void verge__window_trim(verge_durable *durable) {
     verge__window *window = &durable->window;
-    for (uint32_t i = window->entry_count; i-- > 0;) {
-        const verge__entry *entry = &window->entries[i];
-        if (entry->state != VERGE__ENTRY_WAITING && entry->state != VERGE__ENTRY_HELD) {
+    for (uint32_t i = window->hint_count; i-- > 0;) {
+        const verge__hint *hint = &window->hints[i];
+        if (hint->state != VERGE__HINT_WAITING && hint->state != VERGE__HINT_HELD) {
             continue;
         }
-        verge__handler *handler = &durable->handlers[entry->handler];
+        verge__handler *handler = &durable->handlers[hint->handler];
         handler->window_count--; /* would there be room for it? */
         const bool has_share = verge__has_share(durable, handler, false);
         handler->window_count++;
         if (!has_share) {
-            set_cut(&handler->cut, entry->due_ns, entry->id);
+            set_cut(&handler->cut, hint->due_ns, hint->id);
             verge__window_drop(durable, i);
         }
     }
@@ -342,10 +371,10 @@ void verge__window_trim(verge_durable *durable) {
 
 void verge__window_drop_foreign(verge_durable *durable) {
     verge__window *window = &durable->window;
-    for (uint32_t i = 0; i < window->entry_count; i++) {
-        const verge__entry *entry = &window->entries[i];
-        if ((entry->state == VERGE__ENTRY_WAITING || entry->state == VERGE__ENTRY_HELD) &&
-            durable->epochs[verge__shard_of(entry->id)] == 0) {
+    for (uint32_t i = 0; i < window->hint_count; i++) {
+        const verge__hint *hint = &window->hints[i];
+        if ((hint->state == VERGE__HINT_WAITING || hint->state == VERGE__HINT_HELD) &&
+            durable->epochs[verge__shard_of(hint->id)] == 0) {
             verge__window_drop(durable, i);
         }
     }
@@ -357,21 +386,28 @@ bool verge__window_check(const verge_durable *durable) {
     uint32_t firing = 0;
     uint32_t held = 0;
     uint32_t of_handlers = 0;
-    for (uint32_t i = 0; i < window->entry_count; i++) {
-        const verge__entry *entry = &window->entries[i];
-        if (entry->state != VERGE__ENTRY_FREE && verge__window_find(window, entry->id) != i) {
+    uint32_t released = 0;
+    uint32_t released_of_handlers = 0;
+    for (uint32_t i = 0; i < window->hint_count; i++) {
+        const verge__hint *hint = &window->hints[i];
+        if (hint->state != VERGE__HINT_FREE && verge__window_find(window, hint->id) != i) {
             return false;
         }
-        waiting += entry->state == VERGE__ENTRY_WAITING;
-        firing += entry->state == VERGE__ENTRY_FIRING;
-        held += entry->state == VERGE__ENTRY_HELD;
+        if ((hint->state == VERGE__HINT_WAITING || hint->state == VERGE__HINT_HELD) && is_far(durable, hint)) {
+            return false;
+        }
+        released += hint->state == VERGE__HINT_WAITING && hint->is_released;
+        waiting += hint->state == VERGE__HINT_WAITING;
+        firing += hint->state == VERGE__HINT_FIRING;
+        held += hint->state == VERGE__HINT_HELD;
     }
     for (uint32_t i = 0; i < durable->handler_count; i++) {
         const verge__handler *handler = &durable->handlers[i];
         uint32_t in_list = 0;
+        released_of_handlers += handler->released_count;
         of_handlers += handler->window_count;
-        for (uint32_t at = handler->held_first; in_list < handler->held_count; at = window->entries[at].held_next) {
-            if (window->entries[at].state != VERGE__ENTRY_HELD || window->entries[at].handler != i) {
+        for (uint32_t at = handler->held_first; in_list < handler->held_count; at = window->hints[at].held_next) {
+            if (window->hints[at].state != VERGE__HINT_HELD || window->hints[at].handler != i) {
                 return false;
             }
             in_list++;
@@ -382,5 +418,5 @@ bool verge__window_check(const verge_durable *durable) {
         in_wheels += verge_wheel_count(window->wheels[i]);
     }
     return waiting == in_wheels && waiting + firing + held == window->count && held == durable->held_count &&
-           of_handlers == window->count;
+           of_handlers == window->count && released == released_of_handlers;
 }

@@ -35,6 +35,16 @@ void verge__keep_words(verge_durable *durable, int error) {
     verge__unlock(durable);
 }
 
+int verge__refuse(verge_durable *durable, int error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    verge__lock(durable);
+    (void)vsnprintf(durable->said.last_words, sizeof(durable->said.last_words), format, arguments);
+    verge__unlock(durable);
+    va_end(arguments);
+    return error;
+}
+
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...) {
     if (durable->options.log == NULL) {
         return;
@@ -67,9 +77,9 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
     if (error != 0) {
         verge__keep_words(durable, error);
     }
-    const bool is_runner = is_failing != &durable->keeper.is_failing && is_failing != &durable->writer.is_failing;
+    const bool is_firer = is_failing != &durable->keeper.is_failing && is_failing != &durable->writer.is_failing;
     verge__lock(durable);
-    if (error != 0 && is_runner && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
+    if (error != 0 && is_firer && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
         tells = strcmp(durable->said.told_refusal, durable->said.last_words) != 0;
         memcpy(durable->said.told_refusal, durable->said.last_words, sizeof(durable->said.told_refusal));
     } else if (error != 0 && !*is_failing) {

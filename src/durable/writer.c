@@ -24,7 +24,6 @@ enum {
 /* The calls of one transaction. */
 typedef struct verge__group {
     verge__call *calls;
-    uint64_t mark; /* of its commit */
     size_t row_count;
     size_t cancel_count;
     size_t reset_count;
@@ -124,7 +123,6 @@ static int collect(verge_durable *durable, verge__group *group) {
     size_t reset = group->cancel_count;
     verge__lock(durable);
     const uint64_t now_ns = verge__store_now(durable);
-    group->mark = verge__new_mark(durable);
     int error = 0;
     for (const verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
@@ -153,21 +151,24 @@ static int announce(verge_durable *durable, verge__change *change) {
     return error;
 }
 
-static int change_dead(verge_durable *durable, verge__call *call) {
-    const verge__store *store = durable->store;
-    verge__connection *connection = durable->writer.connection;
-    int error = store->savepoint(connection);
+int verge__change_dead(verge__connection *connection, verge__call *call) {
+    const verge__store *store = connection->store;
+    const int error = store->savepoint(connection);
     if (error != 0) {
         return error;
     }
-    const bool revives = call->kind == VERGE__CALL_REVIVE;
-    call->change.outcome =
-        revives ? store->revive(connection, &call->change) : store->forget(connection, call->change.id);
-    if (call->change.outcome != 0 && call->change.outcome != -ENOENT && call->change.outcome != -EEXIST) {
-        return call->change.outcome;
+    call->change.outcome = call->kind == VERGE__CALL_REVIVE ? store->revive(connection, &call->change)
+                                                            : store->forget(connection, call->change.id);
+    return store->end_savepoint(connection, call->change.outcome != 0);
+}
+
+static int change_dead(verge_durable *durable, verge__call *call) {
+    const int error = verge__change_dead(durable->writer.connection, call);
+    const int outcome = call->change.outcome;
+    if (error != 0 || (outcome != 0 && outcome != -ENOENT && outcome != -EEXIST)) {
+        return outcome != 0 ? outcome : error;
     }
-    error = store->end_savepoint(connection, call->change.outcome != 0);
-    return error == 0 && revives && call->change.outcome == 0 ? announce(durable, &call->change) : error;
+    return outcome == 0 && call->kind == VERGE__CALL_REVIVE ? announce(durable, &call->change) : 0;
 }
 
 static int write_group(verge_durable *durable, const verge__group *group) {
@@ -205,14 +206,8 @@ static int write_group(verge_durable *durable, const verge__group *group) {
 }
 
 static int begin(verge_durable *durable) {
-    verge__connection *connection = durable->writer.connection;
-    int error = verge__refresh_incarnation(durable, connection);
-    VERGE__THEN(error, durable->store->begin(connection));
+    const int error = verge__begin(durable, &durable->writer.connection);
     if (error == 0) {
-        verge__lock(durable);
-        verge__note_time(durable, connection);
-        verge__check_incarnation(durable, connection);
-        verge__unlock(durable);
         verge__failpoint("schedule.began");
     }
     return error;
@@ -227,7 +222,7 @@ static int transact(verge_durable *durable, verge__group *group) {
         return error;
     }
     const uint64_t began_ns = verge__local_now(durable);
-    error = store->commit(durable->writer.connection, group->mark);
+    error = store->commit(durable->writer.connection, verge__new_mark(durable));
     verge__failpoint("schedule.committed");
     if (error == 0) {
         verge__note_commit(durable, began_ns);
@@ -251,7 +246,7 @@ static void note_cancel(verge_durable *durable, uint64_t id) {
     verge__lock(durable);
     durable->stats.cancelled++;
     const uint32_t index = verge__window_find(&durable->window, id);
-    if (index != VERGE__NO_ENTRY && durable->window.entries[index].state != VERGE__ENTRY_FIRING) {
+    if (index != VERGE__NO_HINT && durable->window.hints[index].state != VERGE__HINT_FIRING) {
         verge__window_drop(durable, index);
     }
     verge__unlock(durable);
@@ -451,7 +446,10 @@ void *verge__writer_run(void *argument) {
         const verge__progress progress = verge__writer_step(durable);
         if (progress == VERGE__FAILED) {
             const bool is_lost = durable->writer.connection == NULL;
-            const struct timespec nap = {.tv_nsec = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L};
+            const long nap_ns = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L;
+            /* between half of it and all of it, so that two nodes do not meet again and again */
+            const struct timespec nap = {.tv_nsec =
+                                             nap_ns / 2 + (long)(verge__random(durable) % (uint64_t)(nap_ns / 2))};
             (void)nanosleep(&nap, NULL);
             continue;
         }

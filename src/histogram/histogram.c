@@ -8,7 +8,7 @@
  * bucket last, with release, and readers load buckets with acquire. So a reader that sees a value in a bucket sees it
  * everywhere else (H5).
  */
-#include "verge/histogram.h"
+#include "histogram/histogram_internal.h"
 
 #include <errno.h>
 
@@ -67,7 +67,8 @@ static uint64_t sum_saturated(uint64_t a, uint64_t b) {
 
 static uint64_t product_saturated(uint64_t a, uint64_t b) {
     uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+    const uint64_t overflows = __builtin_mul_overflow(a, b, &product);
+    return product | (UINT64_C(0) - overflows); /* without a branch, too */
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) {
@@ -78,7 +79,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* All but the buckets. */
+/* Updates all fields but the buckets. */
 static VERGE__ALWAYS_INLINE void note(verge_histogram *histogram, uint64_t count, uint64_t sum, uint64_t max,
                                       uint64_t min_inverted) {
     store(&histogram->count, sum_saturated(load(&histogram->count), count));
@@ -91,17 +92,19 @@ static void raise_bucket(uint64_t *bucket, uint64_t count) {
     store_bucket(bucket, sum_saturated(load(bucket), count));
 }
 
-void verge_histogram_record(verge_histogram *histogram, uint64_t value) {
-    note(histogram, 1, value, value, ~value);
-    raise_bucket(&histogram->buckets[bucket_of(value)], 1);
-}
-
-void verge_histogram_record_many(verge_histogram *histogram, uint64_t value, uint64_t times) {
-    if (times == 0) {
-        return;
-    }
+static VERGE__ALWAYS_INLINE void record(verge_histogram *histogram, uint64_t value, uint64_t times) {
     note(histogram, times, product_saturated(value, times), value, ~value);
     raise_bucket(&histogram->buckets[bucket_of(value)], times);
+}
+
+void verge_histogram_record(verge_histogram *histogram, uint64_t value, uint64_t times) {
+    if (times > 0) {
+        record(histogram, value, times);
+    }
+}
+
+void verge__histogram_record_once(verge_histogram *histogram, uint64_t value) {
+    record(histogram, value, 1);
 }
 
 void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
@@ -117,7 +120,7 @@ void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
     }
 }
 
-void verge_histogram_reset(verge_histogram *histogram) {
+void verge_histogram_clear(verge_histogram *histogram) {
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         store_bucket(&histogram->buckets[i], 0);
     }
@@ -176,7 +179,7 @@ uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
             return smaller(upper_of(i), load(&histogram->max));
         }
     }
-    return load(&histogram->max); /* it was reset meanwhile */
+    return load(&histogram->max); /* it was cleared meanwhile */
 }
 
 int verge_histogram_bucket(const verge_histogram *histogram, size_t index, uint64_t *ret_upper, uint64_t *ret_count) {

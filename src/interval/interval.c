@@ -24,9 +24,9 @@ static bool is_policy(verge_interval_policy policy) {
     return policy == VERGE_INTERVAL_BURST || policy == VERGE_INTERVAL_DELAY || policy == VERGE_INTERVAL_SKIP;
 }
 
-/* Zeroed memory is not an interval. This check also prevents a division by 0. */
+/* Zeroed memory is not an interval, and callers may change fields. This check also prevents a division by 0. */
 static bool is_interval(const verge_interval *interval) {
-    return interval != NULL && interval->period_ns != 0;
+    return interval != NULL && interval->period_ns != 0 && is_policy(interval->policy);
 }
 
 static uint64_t add_or_never(uint64_t time_ns, uint64_t duration_ns) {
@@ -58,7 +58,7 @@ int verge_interval_init(verge_interval *interval, uint64_t first_ns, uint64_t pe
         .deadline_ns = first_ns,
         .period_ns = period_ns,
         .tolerance_ns = VERGE_INTERVAL_TOLERANCE_NS,
-        .policy = (uint32_t)policy,
+        .policy = policy,
     };
     return 0;
 }
@@ -88,82 +88,10 @@ int verge_interval_next(verge_interval *interval, uint64_t now_ns, verge_tick *r
     return 1;
 }
 
-uint64_t verge_interval_deadline(const verge_interval *interval) {
-    return is_interval(interval) ? interval->deadline_ns : VERGE_NEVER;
-}
-
-/* ---- starting anew ---- */
-
-int verge_interval_reset_after(verge_interval *interval, uint64_t now_ns, uint64_t duration_ns) {
-    if (!is_interval(interval)) {
+int verge_interval_reset(verge_interval *interval, uint64_t deadline_ns) {
+    if (!is_interval(interval) || deadline_ns == VERGE_NEVER) {
         return -EINVAL;
-    }
-    const uint64_t deadline_ns = add_or_never(now_ns, duration_ns);
-    if (deadline_ns == VERGE_NEVER) {
-        return -EOVERFLOW;
     }
     interval->deadline_ns = deadline_ns;
     return 0;
-}
-
-int verge_interval_reset_at(verge_interval *interval, uint64_t deadline_ns) {
-    return verge_interval_reset_after(interval, deadline_ns, 0);
-}
-
-int verge_interval_reset_immediately(verge_interval *interval, uint64_t now_ns) {
-    return verge_interval_reset_after(interval, now_ns, 0);
-}
-
-int verge_interval_reset(verge_interval *interval, uint64_t now_ns) {
-    return verge_interval_reset_after(interval, now_ns, verge_interval_period(interval));
-}
-
-/* ---- settings ---- */
-
-int verge_interval_set_period(verge_interval *interval, uint64_t period_ns) {
-    if (!is_interval(interval) || period_ns == 0) {
-        return -EINVAL;
-    }
-    interval->period_ns = period_ns;
-    return 0;
-}
-
-uint64_t verge_interval_period(const verge_interval *interval) {
-    return interval != NULL ? interval->period_ns : 0;
-}
-
-int verge_interval_set_policy(verge_interval *interval, verge_interval_policy policy) {
-    if (!is_interval(interval) || !is_policy(policy)) {
-        return -EINVAL;
-    }
-    interval->policy = (uint32_t)policy;
-    return 0;
-}
-
-verge_interval_policy verge_interval_policy_of(const verge_interval *interval) {
-    return interval != NULL ? (verge_interval_policy)interval->policy : VERGE_INTERVAL_BURST;
-}
-
-int verge_interval_set_burst_cap(verge_interval *interval, uint64_t tick_count_max) {
-    if (!is_interval(interval)) {
-        return -EINVAL;
-    }
-    interval->burst_cap = tick_count_max;
-    return 0;
-}
-
-uint64_t verge_interval_burst_cap(const verge_interval *interval) {
-    return interval != NULL ? interval->burst_cap : 0;
-}
-
-int verge_interval_set_tolerance(verge_interval *interval, uint64_t tolerance_ns) {
-    if (!is_interval(interval)) {
-        return -EINVAL;
-    }
-    interval->tolerance_ns = tolerance_ns;
-    return 0;
-}
-
-uint64_t verge_interval_tolerance(const verge_interval *interval) {
-    return interval != NULL ? effective_tolerance(interval) : 0;
 }

@@ -3,13 +3,14 @@
 #define _GNU_SOURCE
 
 #include "verge/io.h"
+#include "task/current.h"
+#include "task/wait.h"
 
+#include "reactor/operation.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-
-#include "task/task_internal.h"
 
 /* The most that the kernel transfers at once. */
 static const size_t transfer_size_max = 0x7ffff000;
@@ -35,8 +36,8 @@ static bool is_no_buffer(const void *buffer, size_t size) {
 }
 
 /*
- * MSG_WAITALL is dropped together with MSG_PEEK: each attempt would return the same bytes. With MSG_OOB and
- * MSG_ERRQUEUE, MSG_DONTWAIT is added: recv(2) does not wait for these either, and readiness says nothing about them.
+ * With MSG_PEEK, MSG_WAITALL is dropped: each attempt would return the same bytes. With MSG_OOB and MSG_ERRQUEUE,
+ * MSG_DONTWAIT is added: recv(2) does not wait for these either, and readiness says nothing about them.
  */
 static uint32_t flags_to_receive(int flags) {
     if ((flags & MSG_PEEK) != 0) {

@@ -19,7 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "task/task_internal.h"
+#include "base/sized.h"
+#include "reactor/operation.h"
+#include "task/current.h"
+#include "task/pool.h"
+#include "task/runtime.h"
+#include "task/wait.h"
 #include "verge/io.h"
 #include "verge/process.h"
 
@@ -247,7 +252,7 @@ static bool ends_within(int pidfd, uint64_t duration_ns) {
     return count > 0;
 }
 
-/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. For
+/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. Used
  * where the task cannot wait (end_child). */
 static intptr_t end(void *argument) {
     running_program *child = argument;
@@ -265,8 +270,9 @@ static bool is_virtual(const verge_task *self) {
     return self->runtime->options.virtual_clock != NULL;
 }
 
-/* In virtual time, and if no thread can be started, these block the worker. -ETIMEDOUT, -ECANCELED: all threads were
- * busy until then, and the program is not started. */
+/* Starts the program on a thread. In virtual time, and if no thread can be started, it does so here, and blocks the
+ * worker. -ETIMEDOUT, -ECANCELED: all threads were busy until the deadline or the cancellation, and the program is not
+ * started. */
 static int spawn_on_a_thread(running_program *child, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
     const int error = is_virtual(self) ? -EAGAIN
@@ -288,8 +294,8 @@ static void end_on_a_thread(running_program *child) {
     }
 }
 
-/* Positive: the program has ended. -ETIMEDOUT, -ECANCELED: it has not, until the deadline. Another error: the worker's
- * I/O has failed (N5). */
+/* Positive: the program has ended. -ETIMEDOUT, or -ECANCELED if the task is cancelled: it had not ended at the
+ * deadline. Another error: the worker's I/O has failed (N5). */
 static int await_end(const running_program *child, uint64_t deadline_ns) {
     verge__operation operation = {.kind = VERGE__POLL, .fd = child->pidfd, .flags = POLLIN, .is_regardless = true};
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);
@@ -421,14 +427,9 @@ static int run_child(running_program *child, uint64_t deadline_ns) {
 
 /* ---- the call ---- */
 
-int verge_process_options_init_sized(verge_process_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < sizeof(size_t)) {
-        return -EINVAL;
-    }
-    const verge_process_options all = {.struct_size = struct_size};
-    memset(options, 0, struct_size);
-    memcpy(options, &all, struct_size < sizeof(all) ? struct_size : sizeof(all));
-    return 0;
+int verge_process_options_init(verge_process_options *options, size_t struct_size) {
+    const verge_process_options defaults = {0};
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
 static bool is_wrong(const verge_process_options *options) {
@@ -440,7 +441,6 @@ static bool is_wrong(const verge_process_options *options) {
 
 static void set_result(const running_program *child, verge_process_result *ret_result) {
     const verge_process_result all = {
-        .struct_size = ret_result->struct_size,
         .status = child->status,
         .output_size = child->streams[OUTPUT].done,
         .errors_size = child->streams[ERRORS].done,
@@ -448,7 +448,7 @@ static void set_result(const running_program *child, verge_process_result *ret_r
         .errors_dropped = child->streams[ERRORS].dropped,
         .has_begun = child->pid != 0,
     };
-    memcpy(ret_result, &all, all.struct_size < sizeof(all) ? all.struct_size : sizeof(all));
+    (void)verge__sized_write(ret_result, &all, sizeof(all));
 }
 
 /* Why the program must not be started; 0: it may. */
@@ -477,15 +477,14 @@ static int run(running_program *child, uint64_t deadline_ns) {
 
 int verge_run_process(const verge_process_options *options, verge_process_result *ret_result, uint64_t deadline_ns) {
     verge_process_options all;
-    (void)verge_process_options_init(&all);
+    (void)verge_process_options_init(&all, sizeof(all));
     if (verge__current_task() == NULL) {
         return -EPERM;
     }
-    if (options == NULL || options->struct_size < sizeof(size_t) || ret_result == NULL ||
+    if (verge__sized_read(options, &all, sizeof(all)) != 0 || ret_result == NULL ||
         ret_result->struct_size < sizeof(size_t)) {
         return -EINVAL;
     }
-    memcpy(&all, options, options->struct_size < sizeof(all) ? options->struct_size : sizeof(all));
     if (is_wrong(&all) || verge__refuses(verge__current_task(), deadline_ns)) {
         return -EINVAL;
     }

@@ -6,7 +6,8 @@
 #include <netdb.h>
 #include <string.h>
 
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/runtime.h"
 #include "verge/blocking.h"
 
 /* A query and its texts, in one allocation. It belongs to the thread that resolves, or to the waiting task. */
@@ -118,7 +119,7 @@ int verge_getaddrinfo(const char *node, const char *service, const struct addrin
         return error;
     }
     intptr_t code = 0;
-    error = verge_blocking_or_abandon(resolve, question, abandon, &code, deadline_ns);
+    error = verge_blocking(resolve, question, abandon, &code, deadline_ns);
     if (error == -ETIMEDOUT || error == -ECANCELED) {
         return error;
     }

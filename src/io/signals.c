@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-#include "task/task_internal.h"
+#include "task/current.h"
 #include "verge/io.h"
 #include "verge/process.h"
 

@@ -42,44 +42,46 @@ int verge_loop_init(verge_loop *loop, verge_wheel *wheel) {
     return error;
 }
 
-bool verge_loop_is_active(const verge_loop_timer *timer) {
+bool verge_loop_is_pending(const verge_loop_timer *timer) {
     return timer != NULL && verge_timeout_deadline(&timer->timeout) != VERGE_NEVER;
 }
 
-int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback, uint64_t deadline,
-                     uint64_t repeat) {
+int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback, void *data,
+                     uint64_t deadline, uint64_t repeat) {
     if (loop == NULL || timer == NULL || callback == NULL) {
         return -EINVAL;
     }
     /* A deadline that has come is past, although its tick is not over (E2). */
     bool is_past = deadline <= verge_wheel_now(loop->wheel);
     int error = is_past ? verge__timeout_set_past(loop->wheel, &timer->timeout, deadline)
-                        : verge_timeout_set(loop->wheel, &timer->timeout, deadline);
+                        : verge_timeout_start(loop->wheel, &timer->timeout, deadline);
     if (error == 0) {
         timer->callback = callback;
+        timer->data = data;
         timer->repeat = repeat;
     }
     return error;
 }
 
-int verge_loop_stop(verge_loop *loop, verge_loop_timer *timer) {
-    return loop == NULL || timer == NULL ? -EINVAL : verge_timeout_clear(loop->wheel, &timer->timeout);
+int verge_loop_cancel(verge_loop *loop, verge_loop_timer *timer) {
+    return loop == NULL || timer == NULL ? -EINVAL : verge_timeout_cancel(loop->wheel, &timer->timeout);
 }
 
-/* Starts a periodic timer again. If its next deadline would be beyond the largest one, it ends instead. */
+/* Starts a periodic timer again. If its next deadline would be beyond the largest one, it gets the largest one. If now
+ * is not before the largest one, the timer ends instead. */
 static void start_again(verge_wheel *wheel, verge_loop_timer *timer) {
     uint64_t now = verge_wheel_now(wheel);
     uint64_t largest = verge_wheel_largest_deadline(wheel);
     if (timer->repeat != 0 && now < largest) {
         uint64_t deadline = timer->repeat > largest - now ? largest : now + timer->repeat;
-        (void)verge_timeout_set(wheel, &timer->timeout, deadline);
+        (void)verge_timeout_start(wheel, &timer->timeout, deadline);
     }
 }
 
 static void on_expiry(void *context, const verge_expiry *expiry) {
-    verge_loop_timer *timer = (verge_loop_timer *)expiry->data; /* its timeout is its first member */
+    verge_loop_timer *timer = (verge_loop_timer *)expiry->data; /* the timeout is the first member of the timer */
     start_again((verge_wheel *)context, timer);
-    timer->callback(timer);
+    timer->callback(timer->data, timer);
 }
 
 size_t verge_loop_run(verge_loop *loop, uint64_t now) {

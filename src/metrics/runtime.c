@@ -46,8 +46,8 @@ static const void *read_stats(void *context, size_t source) {
     return &sources->figures;
 }
 
-int verge_runtimes_metrics(verge_runtime *const *runtimes, const verge_label *const *labels, size_t runtime_count,
-                           char *buffer, size_t size) {
+int verge_runtime_metrics(verge_runtime *const *runtimes, const verge_label *const *labels, size_t runtime_count,
+                          char *buffer, size_t size) {
     runtime_sources context = {.runtimes = runtimes};
     const verge__metrics_sources sources = {runtime_count, labels, read_stats, &context};
     verge__metrics_writer writer;
@@ -57,8 +57,4 @@ int verge_runtimes_metrics(verge_runtime *const *runtimes, const verge_label *co
     }
     verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
     return verge__metrics_finish(&writer);
-}
-
-int verge_runtime_metrics(verge_runtime *runtime, const verge_label *labels, char *buffer, size_t size) {
-    return verge_runtimes_metrics(&runtime, &labels, 1, buffer, size);
 }

@@ -28,9 +28,9 @@ static const verge__metrics_field fields[] = {
     COUNTER(rescued, "Timers that were taken from a worker that was stuck."),
     GAUGE(orphans, "Timers without a worker."),
     COUNTER(stuck, "Callbacks that ran too long."),
-    GAUGE(entries, "Entries in the slots of all wheels."),
-    GAUGE(garbage, "Entries in the slots that belong to no timer."),
-    COUNTER(entries_moved, "Entries that went from a level to a lower one."),
+    GAUGE(linked, "Nodes in the slots of all wheels."),
+    GAUGE(idle, "Nodes in the slots that belong to no timer."),
+    COUNTER(nodes_moved, "Nodes that went from a level to a lower one."),
     COUNTER(wakeups, "Times that a sleeping worker was woken."),
     COUNTER(metronome_ticks, "Times that the metronome published the time."),
     COUNTER(clock_reads, "Times that a worker read the clock itself."),
@@ -41,7 +41,7 @@ static const verge__metrics_field fields[] = {
 };
 
 typedef struct service_sources {
-    const verge_service *const *services;
+    verge_service *const *services;
     figures figures;
 } service_sources;
 
@@ -66,7 +66,7 @@ static const void *read_stats(void *context, size_t source) {
     return &sources->figures;
 }
 
-static void write_histograms(verge__metrics_writer *writer, const verge_service *const *services,
+static void write_histograms(verge__metrics_writer *writer, verge_service *const *services,
                              const verge_label *const *labels, size_t service_count, bool is_lateness) {
     const char *name = is_lateness ? "verge_service_lateness_seconds" : "verge_service_callback_seconds";
     const char *help = is_lateness ? "How late callbacks began." : "How long callbacks took.";
@@ -82,8 +82,8 @@ static void write_histograms(verge__metrics_writer *writer, const verge_service 
     }
 }
 
-int verge_services_metrics(const verge_service *const *services, const verge_label *const *labels, size_t service_count,
-                           char *buffer, size_t size) {
+int verge_service_metrics(verge_service *const *services, const verge_label *const *labels, size_t service_count,
+                          char *buffer, size_t size) {
     service_sources context = {.services = services};
     const verge__metrics_sources sources = {service_count, labels, read_stats, &context};
     verge__metrics_writer writer;
@@ -95,8 +95,4 @@ int verge_services_metrics(const verge_service *const *services, const verge_lab
     write_histograms(&writer, services, labels, service_count, true);
     write_histograms(&writer, services, labels, service_count, false);
     return verge__metrics_finish(&writer);
-}
-
-int verge_service_metrics(const verge_service *service, const verge_label *labels, char *buffer, size_t size) {
-    return verge_services_metrics(&service, &labels, 1, buffer, size);
 }

@@ -9,7 +9,7 @@
 #include "service/sources.h"
 #include "service/symbol.h"
 
-#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* what is due since a moment will run in a moment */
+#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* a timer that is late by less will run in a moment */
 
 enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 
@@ -17,7 +17,7 @@ enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 typedef struct counts {
     uint64_t pending[VERGE__SOURCE_COUNT];
     uint32_t overdue[VERGE__SOURCE_COUNT];
-    uint16_t first[VERGE__SOURCE_COUNT]; /* with this name */
+    uint16_t first[VERGE__SOURCE_COUNT]; /* the first source with the same name */
 } counts;
 
 static void count_timers(verge_service *service, counts *counts_) {
@@ -41,7 +41,7 @@ static void count_timers(verge_service *service, counts *counts_) {
     }
 }
 
-/* A label may have any bytes; a text for Prometheus is UTF-8. */
+/* Writes the name of a source. A label may have any bytes, but text for Prometheus is UTF-8: others become '?'. */
 static void name_source(const verge_service *service, uint32_t source, char name[NAME_SIZE]) {
     const uint64_t key = verge__source_key(&service->sources, source);
     if (source == VERGE__SOURCE_OTHERS || key == 0) {
@@ -117,8 +117,8 @@ static bool can_be_extended(const verge_label *labels) {
     return true;
 }
 
-int verge_services_source_metrics(verge_service *const *services, const verge_label *const *labels,
-                                  size_t service_count, char *buffer, size_t size) {
+int verge_service_source_metrics(verge_service *const *services, const verge_label *const *labels, size_t service_count,
+                                 char *buffer, size_t size) {
     verge__metrics_writer writer;
     const int error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
     if (error != 0) {
@@ -142,8 +142,4 @@ int verge_services_source_metrics(verge_service *const *services, const verge_la
         }
     }
     return verge__metrics_finish(&writer);
-}
-
-int verge_service_source_metrics(verge_service *service, const verge_label *labels, char *buffer, size_t size) {
-    return verge_services_source_metrics(&service, &labels, 1, buffer, size);
 }

@@ -8,23 +8,22 @@
 
 static const verge__metrics_field fields[] = {
     GAUGE(timers, "Timers that are pending."),
-    COUNTER(scheduled, "Timers that were scheduled."),
+    COUNTER(started, "Timers that were started."),
     COUNTER(cancelled, "Timers that were cancelled."),
     COUNTER(expired, "Timers that a poll returned."),
-    COUNTER(cleared, "Timers that were cleared."),
-    COUNTER(entries_moved, "Entries that went from a level to a lower one."),
-    COUNTER(entries_refiled, "Entries that came up before the later deadline of their timer."),
-    COUNTER(entries_dropped, "Entries that belonged to no timer any more."),
-    GAUGE(entries, "Entries in the slots."),
-    GAUGE(garbage, "Entries in the slots that belong to no timer."),
-    GAUGE(records, "Timers there is room for without allocating."),
-    COUNTER(records_retired, "Records whose handles are used up."),
+    COUNTER(nodes_moved, "Nodes that went from a level to a lower one."),
+    COUNTER(nodes_refiled, "Nodes that came up before the later deadline of their timer."),
+    COUNTER(nodes_dropped, "Idle nodes that came up."),
+    GAUGE(linked, "Nodes in the slots."),
+    GAUGE(idle, "Nodes in the slots that belong to no timer."),
+    GAUGE(nodes, "Timers there is room for without allocating."),
+    COUNTER(nodes_retired, "Nodes whose handles are used up."),
     GAUGE(bytes, "Bytes held from the allocator."),
-    GAUGE(last_poll_work, "Entries that the last poll moved, inspected and returned."),
+    GAUGE(last_poll_work, "Nodes that the last poll moved, inspected and returned."),
 };
 
 typedef struct wheel_sources {
-    const verge_wheel *const *wheels;
+    verge_wheel *const *wheels;
     verge_wheel_stats stats;
 } wheel_sources;
 
@@ -35,8 +34,8 @@ static const void *read_stats(void *context, size_t source) {
     return &sources->stats;
 }
 
-int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
-                         char *buffer, size_t size) {
+int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count, char *buffer,
+                        size_t size) {
     wheel_sources context = {.wheels = wheels};
     const verge__metrics_sources sources = {wheel_count, labels, read_stats, &context};
     verge__metrics_writer writer;
@@ -46,8 +45,4 @@ int verge_wheels_metrics(const verge_wheel *const *wheels, const verge_label *co
     }
     verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
     return verge__metrics_finish(&writer);
-}
-
-int verge_wheel_metrics(const verge_wheel *wheel, const verge_label *labels, char *buffer, size_t size) {
-    return verge_wheels_metrics(&wheel, &labels, 1, buffer, size);
 }

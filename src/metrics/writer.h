@@ -8,7 +8,8 @@
  *     verge__metrics_histogram(&writer, name, labels[i], histogram, unit);    -- for each source
  *     return verge__metrics_finish(&writer);
  *
- * A source is an object that the text describes, such as a wheel. Sources differ in their labels.
+ * A source is an object that the text describes, such as a wheel (in sources.c alone, a source of timers). Sources
+ * differ in their labels.
  */
 #ifndef VERGE_SRC_METRICS_WRITER_H
 #define VERGE_SRC_METRICS_WRITER_H
@@ -60,7 +61,7 @@ bool verge__metrics_is_utf8(const char *text);
 int verge__metrics_start(verge__metrics_writer *writer, const void *objects, const verge_label *const *labels,
                          size_t source_count, char *buffer, size_t size);
 
-/* The length of the whole text, or -EOVERFLOW. */
+/* Ends the text with a 0. Returns the length of the whole text, or -EOVERFLOW. */
 int verge__metrics_finish(verge__metrics_writer *writer);
 
 void verge__metrics_family(verge__metrics_writer *writer, const char *name, const char *help, verge__metrics_type type);

@@ -73,10 +73,10 @@ static ssize_t transfer_blocking(const verge__operation *op) {
     return size >= 0 ? (ssize_t)op->progress + size : op->progress != 0 ? (ssize_t)op->progress : -1;
 }
 
-/* What the page cache has, or has room for. EAGAIN, and op->blocks: that was not all. Where anything else is wrong, the
- * call that may block finds it again. */
+/* Transfers what the page cache has, or has room for. If that is not all, or after any error, sets op->blocks, and
+ * errno to EAGAIN. The call that may block then meets the error again. */
 static ssize_t transfer_cached(verge__operation *op) {
-    if (is_of_parts(op)) { /* which could not go on where this one ends */
+    if (is_of_parts(op)) { /* a call on a thread could not go on in the middle of the parts */
         op->blocks = true;
         errno = EAGAIN;
         return -1;
@@ -109,7 +109,7 @@ static ssize_t attempt_transfer(verge__operation *op, verge__readiness readiness
     }
     const ssize_t size = transfer(op, RWF_NOWAIT);
     if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
-        /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. On other files, it is the
+        /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. On other files, EINVAL is the
          * result. */
         const int refusal = errno;
         /* Ask the file again: after the event, another reader may have taken all. */

@@ -8,9 +8,9 @@
  *
  * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
  * came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left with the
- * kernel. The next such wait relies on it without a system call. It is unsure, since the descriptor may be another one
- * by now. Before the reactor sleeps, and after it has looked for events PROBES_MAX times, it sets the interest of all
- * unsure descriptors again. On a busy worker the event has usually come by then.
+ * kernel. The next such wait relies on it without a system call. The descriptor is then unsure, since it may be another
+ * file by now. Before the reactor sleeps, and after it has looked for events PROBES_MAX times, it sets the interest of
+ * all unsure descriptors again. On a busy worker the event has usually come by then.
  *
  *   V1  an operation in state STARTED is in the list of its descriptor, and these lists contain no other operations.
  *       One of three holds for a descriptor with operations: interest is set for all events that they wait for, or the
@@ -46,16 +46,16 @@ _Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &
                "events of poll are events of epoll");
 
 typedef struct watched_file {
-    verge__operation_list waiting;
+    verge__list waiting;
     bool is_known; /* the kernel has its interest, as far as we know */
     bool is_tcp;   /* for TCP, a short read means that nothing is left */
     bool naps;
     bool is_steady;        /* its interest in reading is edge-triggered, and stays */
     bool has_come;         /* V2 */
-    bool is_unsure;        /* somebody waits, and relies on that */
-    bool is_unsure_listed; /* it is, or was */
+    bool is_unsure;        /* an operation waits, and relies on the steady interest */
+    bool is_unsure_listed; /* in the list of unsure descriptors; it may be sure again */
     int naps_next;         /* a descriptor, or NOBODY */
-    int unsure_next;       /* likewise */
+    int unsure_next;       /* a descriptor, or NOBODY */
 } watched_file;
 
 typedef struct epoll_reactor {
@@ -64,9 +64,9 @@ typedef struct epoll_reactor {
     watched_file *files; /* by descriptor */
     size_t file_count;
     int naps_first;       /* a descriptor that naps, or NOBODY */
-    uint64_t naps_end_ns; /* when all of them do; on the monotonic clock */
+    uint64_t naps_end_ns; /* when all naps end; on the monotonic clock */
     int unsure_first;     /* a descriptor that is unsure, or was; or NOBODY */
-    int probe_count;      /* since all were made sure */
+    int probe_count;      /* how often it looked for events since all descriptors were made sure */
     bool is_busy;         /* many events came at once */
 } epoll_reactor;
 
@@ -144,18 +144,19 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
-/* One receive waits, after one that has emptied the socket. */
+/* Whether a single operation waits: a receive, after one that has emptied the socket. */
 static bool can_be_steady(const watched_file *file) {
-    const verge__operation *first = file->waiting.first;
-    return file->is_known && file->is_tcp && first->next == NULL && first->kind == VERGE__RECV && first->expects_wait;
+    const verge__operation *first = verge__operation_of(file->waiting.first);
+    return first != NULL && file->is_known && file->is_tcp && first->link.next == NULL && first->kind == VERGE__RECV &&
+           first->expects_wait;
 }
 
 static int set_interest(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
     const bool is_steady = can_be_steady(file);
     struct epoll_event event = {.events = is_steady ? EPOLLET : EPOLLONESHOT, .data.fd = fd};
-    for (const verge__operation *operation = file->waiting.first; operation != NULL; operation = operation->next) {
-        event.events |= verge__operation_readiness(operation);
+    for (verge__link *link = file->waiting.first; link != NULL; link = link->next) {
+        event.events |= verge__operation_readiness(verge__operation_of(link));
     }
     const bool was_known = file->is_known && epoll_ctl(epoll->fd, EPOLL_CTL_MOD, fd, &event) == 0;
     file->is_unsure = false;
@@ -172,7 +173,7 @@ static int set_interest(epoll_reactor *epoll, int fd) {
     return 0;
 }
 
-/* Without a system call, where interest is steady. */
+/* Makes no system call if the interest is steady. */
 static int begin_wait(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
     if (!file->is_steady || !can_be_steady(file)) {
@@ -188,7 +189,7 @@ static int begin_wait(epoll_reactor *epoll, int fd) {
 }
 
 static void finish(epoll_reactor *epoll, verge__operation *operation, int32_t result) {
-    verge__operations_remove(&epoll->files[operation->fd].waiting, operation);
+    verge__list_remove(&epoll->files[operation->fd].waiting, &operation->link);
     epoll->files[operation->fd].is_unsure = false;
     verge__attempt_end(operation);
     verge__reactor_finish(&epoll->reactor, operation, result);
@@ -202,7 +203,7 @@ static int32_t end_of_wait(const verge__operation *operation, int error) {
 /* Interest could not be set. No event would ever come, so all that wait here end. */
 static void fail_all(epoll_reactor *epoll, int fd, int error) {
     while (epoll->files[fd].waiting.first != NULL) {
-        verge__operation *operation = epoll->files[fd].waiting.first;
+        verge__operation *operation = verge__operation_of(epoll->files[fd].waiting.first);
         finish(epoll, operation, end_of_wait(operation, error));
     }
 }
@@ -216,7 +217,8 @@ static bool done_at_once(verge__operation *operation, int32_t result) {
     return true;
 }
 
-/* -EPERM is what epoll_ctl says of a file without readiness: the result, if a thread would have to wait as well. */
+/* The attempt on the thread sets the result. If even that attempt returns EAGAIN, the result stays -EPERM, as epoll_ctl
+ * returns it for a file without readiness. */
 static bool leave_to_a_thread(verge__operation *operation) {
     operation->blocks = true;
     return done_at_once(operation, -EPERM);
@@ -261,10 +263,10 @@ static bool epoll_submit(verge__reactor *reactor, verge__operation *operation) {
         return done_at_once(operation, end_of_wait(operation, error));
     }
     watched_file *file = &epoll->files[operation->fd];
-    verge__operations_append(&file->waiting, operation);
+    verge__list_append(&file->waiting, &operation->link);
     error = begin_wait(epoll, operation->fd);
     if (error != 0) {
-        verge__operations_remove(&file->waiting, operation);
+        verge__list_remove(&file->waiting, &operation->link);
         if (error == -EPERM && operation->kind == VERGE__POLL) {
             return done_at_once(operation, -EINVAL); /* as io_uring does: these events never come */
         }
@@ -358,10 +360,11 @@ static bool attempt_in_vain(epoll_reactor *epoll, verge__operation *operation) {
 
 static void attempt_again(epoll_reactor *epoll, int fd, uint32_t events) {
     bool must_nap = false;
-    verge__operation *next;
+    verge__link *next;
     epoll->files[fd].has_come = epoll->files[fd].waiting.first == NULL;
-    for (verge__operation *operation = epoll->files[fd].waiting.first; operation != NULL; operation = next) {
-        next = operation->next;
+    for (verge__link *link = epoll->files[fd].waiting.first; link != NULL; link = next) {
+        verge__operation *operation = verge__operation_of(link);
+        next = link->next;
         if ((events & (verge__operation_readiness(operation) | EPOLLERR | EPOLLHUP)) != 0) {
             must_nap |= attempt_in_vain(epoll, operation);
         }

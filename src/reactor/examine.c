@@ -39,8 +39,8 @@ static bool is_refusal(int error) {
 }
 
 /*
- * Some files claim to be regular and still make readers wait (trace_pipe). These report readiness correctly. A file
- * without readiness is reported as always ready.
+ * Some files have the mode of a regular file and still make readers wait (trace_pipe). These report readiness
+ * correctly. A file without readiness is reported as always ready.
  */
 static bool is_regular(int fd, short events) {
     struct stat status;

@@ -22,8 +22,8 @@ bool verge__is_send(verge__operation *operation);
  *   - The read or write has 0 bytes. (io_uring would wait for some files to become ready.)
  *   - The operation is_over, and could be done at once by a system call.
  * Otherwise, if it is_over: sets never_waits if io_uring does the operation in a thread of the kernel (regular files,
- * fsync, openat). Such an operation is done however short the time is (N3), so it must not be cancelled before that
- * thread begins.
+ * fsync, openat, most splices). Such an operation is done however short the time is (N3), so it must not be cancelled
+ * before that thread begins.
  */
 bool verge__examine(verge__operation *operation, int32_t *ret_result);
 

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/list.h"
+
 typedef enum verge__operation_kind {
     VERGE__ACCEPT,
     VERGE__CONNECT,
@@ -95,7 +97,7 @@ typedef struct verge__operation {
     bool cancel_sent;  /* the cancellation was submitted to io_uring */
     bool polls;        /* waits for readiness first, or again */
     bool naps;         /* is tried again after a short time */
-    bool was_ready;    /* is being tried because a poll reported readiness */
+    bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the last attempt after that was in vain */
     bool has_result;   /* the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: O_NONBLOCK must be removed from the file at the end */
@@ -111,46 +113,22 @@ typedef struct verge__operation {
 
     /* For the reactor only. */
     uint32_t progress; /* RECV, READ, WRITE: how many bytes are already transferred */
-    struct verge__operation *next, *previous;
+    verge__link link;
 } verge__operation;
 
 #define VERGE__FILE_POSITION UINT64_MAX
 
 /* ---- lists: an operation is in at most one ---- */
 
-typedef struct verge__operation_list {
-    verge__operation *first, *last;
-} verge__operation_list;
-
-static inline void verge__operations_append(verge__operation_list *list, verge__operation *operation) {
-    operation->next = NULL;
-    operation->previous = list->last;
-    if (list->last != NULL) {
-        list->last->next = operation;
-    } else {
-        list->first = operation;
-    }
-    list->last = operation;
+/* NULL: there is no such operation. */
+static inline verge__operation *verge__operation_of(verge__link *link) {
+    return VERGE__LISTED(link, verge__operation, link);
 }
 
-static inline void verge__operations_remove(verge__operation_list *list, verge__operation *operation) {
-    if (operation->previous != NULL) {
-        operation->previous->next = operation->next;
-    } else {
-        list->first = operation->next;
-    }
-    if (operation->next != NULL) {
-        operation->next->previous = operation->previous;
-    } else {
-        list->last = operation->previous;
-    }
-    operation->next = operation->previous = NULL;
-}
-
-static inline verge__operation *verge__operations_take_first(verge__operation_list *list) {
-    verge__operation *operation = list->first;
+static inline verge__operation *verge__operations_take_first(verge__list *list) {
+    verge__operation *operation = verge__operation_of(list->first);
     if (operation != NULL) {
-        verge__operations_remove(list, operation);
+        verge__list_remove(list, &operation->link);
     }
     return operation;
 }

@@ -47,7 +47,7 @@ void verge__reactor_finish(verge__reactor *reactor, verge__operation *operation,
     operation->state = VERGE__DONE;
     operation->result = result;
     reactor->pending_count--;
-    verge__operations_append(&reactor->done, operation);
+    verge__list_append(&reactor->done, &operation->link);
 }
 
 uint32_t verge__operation_readiness(const verge__operation *operation) {
@@ -108,7 +108,7 @@ static void fail(verge__reactor *reactor, int error) {
 
 /* ---- waiting ---- */
 
-void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__operation_list *ret_done) {
+void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__list *ret_done) {
     timeout_ns = reactor->done.first != NULL ? 0 : timeout_ns;
     if (VERGE__UNLIKELY(reactor->error != 0)) {
         wait_for_wake(reactor, timeout_ns);
@@ -119,7 +119,7 @@ void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__op
         }
     }
     *ret_done = reactor->done;
-    reactor->done = (verge__operation_list){0};
+    reactor->done = (verge__list){0};
 }
 
 void verge__reactor_wake(verge__reactor *reactor) {

@@ -2,10 +2,11 @@
 /*
  * reactor/reactor.h - where a worker waits: for operations, for a time, or for a wake-up by another thread.
  *
- * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: one system call a
- * turn submits, waits and collects. epoll tries an operation without blocking, waits for readiness if necessary, and
- * tries again. Operations without readiness (regular files, fsync, openat) are made at once if they do not block, and
- * else on a thread of the runtime (src/io).
+ * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: in each round of the
+ * worker's loop, one system call submits, waits and collects. epoll tries an operation without blocking, waits for
+ * readiness if necessary, and tries again. Some operations have no readiness. Regular files are read and written at
+ * once as far as the page cache allows. For the rest, and for readv and writev of regular files, fsync and openat, the
+ * runtime makes the call on a thread (task/blocking.c).
  *
  * A reactor belongs to the thread that opens it. Other threads may only call verge__reactor_wake.
  *
@@ -13,8 +14,8 @@
  * descriptor. All pending operations, and all that are submitted later, end with the error. Only close is still done. A
  * failed reactor still waits for times and wake-ups.
  *
- * Cancel is a request. An operation that already has its result keeps it, so no data is lost. The result shows which it
- * was: -ECANCELED, or anything else.
+ * Cancel is a request. An operation that already has its result keeps it, so no data is lost. Only a result of
+ * -ECANCELED means that the operation was cancelled.
  */
 #ifndef VERGE_SRC_REACTOR_REACTOR_H
 #define VERGE_SRC_REACTOR_REACTOR_H
@@ -34,13 +35,13 @@ typedef struct verge__reactor_type verge__reactor_type;
 typedef struct verge__reactor {
     const verge__reactor_type *type;
     const verge_allocator *allocator;
-    verge__operation_list done; /* operations that the next wait returns */
-    size_t pending_count;       /* submitted and not yet in done */
-    int wake_fd;                /* an eventfd */
-    uint64_t wake_count;        /* the buffer for reading it */
-    int error;                  /* why it has failed; 0: it has not */
-    unsigned refusals;          /* for tests: how often io_uring finds its queue full, and cannot empty it */
-    int injected_error;         /* for tests: the error of the next system call that waits; 0: none */
+    verge__list done;     /* operations that the next wait returns */
+    size_t pending_count; /* submitted and not yet in done */
+    int wake_fd;          /* an eventfd */
+    uint64_t wake_count;  /* the buffer for reading it */
+    int error;            /* why it has failed; 0: it has not */
+    unsigned refusals;    /* for tests: how often io_uring finds its queue full, and cannot empty it */
+    int injected_error;   /* for tests: the error of the next system call that waits; 0: none */
 } verge__reactor;
 
 /* See the functions below. */
@@ -55,11 +56,11 @@ struct verge__reactor_type {
 };
 
 /* entry_count is the size of io_uring's submission queue; 0: the default. -EINVAL: an unknown VERGE_BACKEND. -ENOSYS:
- * this build does not have it. Otherwise the error of the kernel. */
+ * this build has no io_uring, or the kernel lacks a feature of it. Otherwise the error of the kernel. */
 int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor);
 
-/* What VERGE_BACKEND says in the environment, if that is unknown; NULL: it is not. */
+/* The value of VERGE_BACKEND in the environment, if it is no known name; otherwise NULL. */
 const char *verge__reactor_unknown_backend(void);
 
 /* Nothing must be pending. */
@@ -98,7 +99,7 @@ static inline void verge__reactor_cancel(verge__reactor *reactor, verge__operati
  * (0: does not wait; VERGE_NEVER: no limit). It may return early. *ret_done gets the operations that are done, in
  * order.
  */
-void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__operation_list *ret_done);
+void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__list *ret_done);
 
 /* From any thread: the current wait returns at once or, if there is none, the next one does. */
 void verge__reactor_wake(verge__reactor *reactor);

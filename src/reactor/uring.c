@@ -42,10 +42,10 @@ static const uint64_t retry_after_ns = 1000000; /* when the kernel takes no more
 typedef struct uring_reactor {
     verge__reactor reactor;
     struct io_uring ring;
-    verge__operation_list queued;
-    verge__operation_list started;
-    verge__operation_list cancels;
-    verge__operation_list cancelling;
+    verge__list queued;
+    verge__list started;
+    verge__list cancels;
+    verge__list cancelling;
     uint64_t cancel_again_at_ns; /* 0: not needed */
     int error;                   /* a lasting error of a submission */
     bool wake_armed;
@@ -111,8 +111,8 @@ static int try_out(struct io_uring *ring) {
     return 0;
 }
 
-/* Takes the best flags that the kernel has: its work is done when the worker asks for it, and does not interrupt a
- * task. */
+/* Takes the best flags that the kernel has. With them, the kernel does its work when the worker asks for it, and
+ * interrupts no task. */
 static int set_up(uring_reactor *uring, unsigned entry_count) {
     static const unsigned choices[] = {
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
@@ -195,7 +195,7 @@ static bool start(uring_reactor *uring, verge__operation *operation) {
 
 static void note_start(uring_reactor *uring, verge__operation *operation) {
     operation->state = VERGE__STARTED;
-    verge__operations_append(&uring->started, operation);
+    verge__list_append(&uring->started, &operation->link);
 }
 
 static void start_or_queue(uring_reactor *uring, verge__operation *operation) {
@@ -203,7 +203,7 @@ static void start_or_queue(uring_reactor *uring, verge__operation *operation) {
         note_start(uring, operation);
     } else {
         operation->state = VERGE__QUEUED;
-        verge__operations_append(&uring->queued, operation);
+        verge__list_append(&uring->queued, &operation->link);
     }
 }
 
@@ -229,37 +229,38 @@ static bool start_cancel(uring_reactor *uring, verge__operation *operation) {
     io_uring_prep_cancel(sqe, operation, 0);
     io_uring_sqe_set_data64(sqe, USER_DATA_CANCEL);
     operation->cancel_sent = true;
-    verge__operations_append(&uring->cancelling, operation);
+    verge__list_append(&uring->cancelling, &operation->link);
     return true;
 }
 
 static void cancel_started(uring_reactor *uring, verge__operation *operation) {
-    verge__operations_remove(&uring->started, operation);
+    verge__list_remove(&uring->started, &operation->link);
     operation->cancel_requested = true;
     if (!start_cancel(uring, operation)) {
-        verge__operations_append(&uring->cancels, operation);
+        verge__list_append(&uring->cancels, &operation->link);
     }
 }
 
 /* The kernel is done with the operation. Its cancellation, if there is one, is no longer needed. */
 static void note_end(uring_reactor *uring, verge__operation *operation) {
-    verge__operation_list *list = !operation->cancel_requested ? &uring->started
-                                  : operation->cancel_sent     ? &uring->cancelling
-                                                               : &uring->cancels;
-    verge__operations_remove(list, operation);
+    verge__list *list = !operation->cancel_requested ? &uring->started
+                        : operation->cancel_sent     ? &uring->cancelling
+                                                     : &uring->cancels;
+    verge__list_remove(list, &operation->link);
 }
 
 static void cancel_again(uring_reactor *uring, bool those_with_a_result) {
-    verge__operation *next;
-    for (verge__operation *operation = uring->cancelling.first; operation != NULL; operation = next) {
-        next = operation->next;
+    verge__link *next;
+    for (verge__link *link = uring->cancelling.first; link != NULL; link = next) {
+        verge__operation *operation = verge__operation_of(link);
+        next = link->next;
         if (operation->has_result && !those_with_a_result) {
             uring->cancel_again_at_ns = verge__reactor_real_now_ns() + retry_after_ns;
             continue;
         }
-        verge__operations_remove(&uring->cancelling, operation);
+        verge__list_remove(&uring->cancelling, &operation->link);
         operation->cancel_sent = false;
-        verge__operations_append(&uring->cancels, operation);
+        verge__list_append(&uring->cancels, &operation->link);
     }
 }
 
@@ -295,7 +296,7 @@ static void uring_cancel(verge__reactor *reactor, verge__operation *operation) {
         return;
     }
     if (operation->state == VERGE__QUEUED) {
-        verge__operations_remove(&uring->queued, operation);
+        verge__list_remove(&uring->queued, &operation->link);
         verge__reactor_finish(reactor, operation, attempt_at_last(operation));
     } else if (operation->state == VERGE__STARTED && !operation->cancel_requested) {
         cancel_started(uring, operation);
@@ -304,19 +305,18 @@ static void uring_cancel(verge__reactor *reactor, verge__operation *operation) {
 
 /* True: all that found no room before is submitted now. */
 static bool start_queued(uring_reactor *uring) {
-    while (uring->cancels.first != NULL) {
-        verge__operation *operation = verge__operations_take_first(&uring->cancels);
+    verge__operation *operation;
+    while ((operation = verge__operations_take_first(&uring->cancels)) != NULL) {
         if (!start_cancel(uring, operation)) {
-            verge__operations_append(&uring->cancels, operation);
+            verge__list_append(&uring->cancels, &operation->link);
             return false;
         }
     }
-    while (uring->queued.first != NULL) {
-        verge__operation *operation = uring->queued.first;
+    while ((operation = verge__operation_of(uring->queued.first)) != NULL) {
         if (!start(uring, operation)) {
             return false;
         }
-        verge__operations_remove(&uring->queued, operation);
+        verge__list_remove(&uring->queued, &operation->link);
         note_start(uring, operation);
     }
     return true;
@@ -514,14 +514,14 @@ static bool has_kernel_seen(const uring_reactor *uring, const verge__operation *
     return operation->state == VERGE__STARTED;
 }
 
-static void end_all(uring_reactor *uring, verge__operation_list *list, int error) {
+static void end_all(uring_reactor *uring, verge__list *list, int error) {
     while (list->first != NULL) {
-        verge__operation *operation = list->first;
+        verge__operation *operation = verge__operation_of(list->first);
         int32_t result = operation->has_result ? operation->result : error;
         if (operation->kind == VERGE__CLOSE && !has_kernel_seen(uring, operation)) {
             result = close(operation->fd) == 0 ? 0 : -errno;
         }
-        verge__operations_remove(list, operation);
+        verge__list_remove(list, &operation->link);
         verge__reactor_finish(&uring->reactor, operation, result);
     }
 }

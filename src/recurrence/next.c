@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The next occurrence of a rule. All local times of a span are found in two steps: the next local minute that matches
- * the rule, and when the clock shows it. N3 and N4 differ in where the search begins in a span:
+ * The next occurrence of a rule. In each span, it is found in two steps: the next local minute that matches the rule,
+ * and when the clock shows that minute. N3 and N4 differ in where the search begins in a span:
  *
- *   N4  at the local time of `after`, or of the begin of the span. What a clock has skipped is not looked at, and what
- *       it shows again is.
- *   N3  at the latest local time that was ever shown (`passed`). So what was shown before is not looked at, and what
- *       was skipped is: it comes at the begin of the span.
+ *   N4  just after `after`, or at the local time of the begin of the span. So local times that the clock has skipped do
+ *       not come, and those that it shows again come again.
+ *   N3  at the latest local time that was shown before the span (`passed`), or just after `after` if that is later. So
+ *       local times that were shown before do not come again. Those that were skipped come at the begin of the span.
  */
 #include <stdbool.h>
 
@@ -20,7 +20,7 @@ enum { MINUTES_OF_DAY = 1440, SECONDS_OF_MINUTE = 60 };
 static const uint64_t ns_of_second = 1000000000;
 static const int64_t time_end = INT64_MAX / 1000000000; /* the last second that fits into 63 bits of ns */
 
-/* After it there is no match in this span, or none that anybody wants. */
+/* next_minute returns it if no minute before `end` matches. */
 static const int64_t no_minute = INT64_MAX;
 
 static bool is_day(const verge_recurrence *rule, verge__date date, int64_t day) {

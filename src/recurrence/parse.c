@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads rules. The text is cut into words. All words are read into sets of bits: a set for each field of cron, where a
- * list of local times ("09:00,17:30") fills the minutes directly.
+ * Reads rules. The text is cut into words. The word of each field of cron is read into a set of bits. A list of local
+ * times ("09:00,17:30") sets the minutes of the rule directly.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY };
 static const char month_names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
 static const char weekday_names[] = "sunmontuewedthufrisat";
 
-/* A field of cron: what it may have. */
+/* A field of cron, and its valid values. */
 typedef struct cron_field {
     const char *name;
     unsigned first;
@@ -65,7 +65,7 @@ static bool has(word part, char c) {
     return memchr(part.text, c, part.length) != NULL;
 }
 
-/* Takes what is before the separator, or all, off a word. */
+/* Cuts off and returns what is before the separator; all of the word, if it has no separator. */
 static word take(word *from, char separator) {
     const char *end = memchr(from->text, separator, from->length);
     const size_t length = end != NULL ? (size_t)(end - from->text) : from->length;
@@ -276,7 +276,8 @@ static size_t cut(const char *text, size_t length, word *words) {
     return count;
 }
 
-/* Without a day of the week that is enough, there must be a month that is long enough for one of the days. */
+/* With VERGE__RULE_EITHER, a day of the week is enough. Otherwise one of the months must be long enough for one of the
+ * days. */
 static bool ever_comes(const verge_recurrence *rule) {
     for (unsigned month = 1; month <= 12; month++) {
         const unsigned day_count = verge__days_of_month(2000, month);

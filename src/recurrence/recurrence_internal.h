@@ -48,7 +48,7 @@ static inline int64_t verge__day_of_date(verge__date date) {
 }
 
 static inline int64_t verge__year_of_day(int64_t day) {
-    int64_t year = 1970 + verge__floor_divide(day, 366); /* not after the right one for days after 1970 */
+    int64_t year = 1970 + verge__floor_divide(day, 366); /* for days after 1970: the year or an earlier one */
     if (day < 0) {
         year = 1970 + verge__floor_divide(day, 365);
     }

@@ -25,7 +25,8 @@ static size_t changes_until(const verge_zone *zone, int64_t time) {
     return low;
 }
 
-/* In order. At the same time, the begin of summer follows its end: so a zone can have summer time all year. */
+/* Inserts a change in order of time. If summer time ends and begins at the same time, the begin comes second: so a zone
+ * can have summer time all year. */
 static void insert(verge__clock_change *changes, size_t count, verge__clock_change change, int32_t summer_offset) {
     size_t place = count;
     while (place > 0 && (changes[place - 1].at > change.at ||
@@ -37,7 +38,7 @@ static void insert(verge__clock_change *changes, size_t count, verge__clock_chan
 }
 
 /* The span of a time at or after `since`, by the rule alone. `passed` is that of `since`. The day of a change may be a
- * week before or after its year, so the changes of two years around are looked at. */
+ * week before or after its year, so the two years before and after it are looked at, too. */
 static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int64_t passed, int64_t time) {
     verge__span span = {.begin = since, .end = INT64_MAX, .passed = passed, .offset = rule->offset};
     if (!rule->has_summer) {

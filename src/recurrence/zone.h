@@ -3,7 +3,7 @@
  * recurrence/zone.h - what local clocks show. All times here are in seconds since 1970.
  *
  * A zone is a list of changes of the clock, and a rule for the time after the last of them, which repeats every year.
- * Between two changes the clock is a constant offset ahead of UTC. Such a time is a span.
+ * A span is the time between two changes. In a span, the clock is a constant offset ahead of UTC.
  *
  *   Z1  changes are in order: at[i] < at[i + 1].
  *   Z2  offsets are between -25 and 26 hours, and times between -2^40 and 2^40, so no sum of them overflows.
@@ -71,7 +71,7 @@ verge__span verge__zone_span(const verge_zone *zone, int64_t time);
 /* Reads the footer of a TZif file, a TZ string as of POSIX with the extensions of RFC 8536. False: it is not valid. */
 bool verge__zone_rule_parse(const char *text, size_t size, verge__zone_rule *ret_rule);
 
-/* The change that this day of the year is: seconds since 1970. offset is that before the change. */
+/* When the clock changes in this year, in seconds since 1970. offset is the one that holds before the change. */
 int64_t verge__yearly_at(const verge__yearly *yearly, int64_t year, int32_t offset);
 
 /* Whether this text can be the name of a zone. It need not end with a 0. */

@@ -109,7 +109,7 @@ static bool offset_of_type(const tzif_block *block, uint32_t type, int32_t *ret_
     return offset >= OFFSET_MIN && offset <= OFFSET_MAX;
 }
 
-/* Z1 to Z3. Changes before time_min only decide what the first offset is. */
+/* Z1 to Z3. Changes before -time_max only decide what the first offset is. Those from time_max on are left out. */
 static bool read_changes(const tzif_block *block, verge_zone *zone) {
     if (!offset_of_type(block, 0, &zone->first_offset)) {
         return false;
@@ -188,7 +188,7 @@ bool verge__zone_name_is_valid(const char *name, size_t length) {
     return length > 0 && length <= VERGE_ZONE_NAME_MAX && !is_first;
 }
 
-/* Reads up to `size` bytes of a file. Returns how many there were. */
+/* Reads up to `size` bytes of a file. Returns how many there were, or a negative error. */
 static ssize_t read_bytes(int file, uint8_t *bytes, size_t size) {
     size_t done = 0;
     while (done < size) {
@@ -226,7 +226,7 @@ static int read_file(int file, const verge_allocator *allocator, verge_zone **re
     return error;
 }
 
-/* The file of a zone. O_NONBLOCK: a pipe of that name is no reason to wait. */
+/* Opens the file of a zone. O_NONBLOCK: does not wait if a pipe has that name. */
 static int open_file(const char *name) {
     const char *folder = secure_getenv("TZDIR");
     char path[FOLDER_MAX + VERGE_ZONE_NAME_MAX + 2];

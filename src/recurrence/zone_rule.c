@@ -46,7 +46,7 @@ static bool read_number(reader *from, unsigned largest, unsigned *ret_number) {
     return true;
 }
 
-/* Three letters or more, or anything in <>. Nobody needs it. */
+/* Skips the name of a time, which is not used: three letters or more, or three characters or more in <>. */
 static bool skip_name(reader *from) {
     const char *begin = from->text;
     if (skip(from, '<')) {

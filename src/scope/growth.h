@@ -2,7 +2,8 @@
 /*
  * scope/growth.h - finds counts that only ever grow. It keeps the smallest count in each window of 4 s, the floor. A
  * count that follows the load comes back to its floor; the floor of a leak rises. If eight floors in a row are each
- * above the one before, a leak is suspected.
+ * above the one before, a leak is suspected. If many of what is counted do end, it takes thirty floors: when more begin
+ * than before, the count grows for as long as each of them lives.
  */
 #ifndef VERGE_SRC_SCOPE_GROWTH_H
 #define VERGE_SRC_SCOPE_GROWTH_H
@@ -15,9 +16,10 @@ typedef struct verge__growth {
     uint64_t floor;           /* of this window */
     uint64_t last_floor;
     uint32_t rise_count;
+    uint64_t first_floor, first_ns; /* before the first of these rises: the floor, and the end of its window */
 } verge__growth;
 
-enum { VERGE__GROWTH_RISES = 8 };
+enum { VERGE__GROWTH_RISES = 8, VERGE__GROWTH_RISES_WITH_ENDS = 30 };
 #define VERGE__GROWTH_WINDOW_NS UINT64_C(4000000000)
 
 static inline void verge__growth_note(verge__growth *growth, uint64_t now_ns, uint64_t count) {
@@ -27,14 +29,26 @@ static inline void verge__growth_note(verge__growth *growth, uint64_t now_ns, ui
     growth->floor = count < growth->floor ? count : growth->floor;
     if (now_ns - growth->window_since_ns >= VERGE__GROWTH_WINDOW_NS) {
         growth->rise_count = growth->floor > growth->last_floor ? growth->rise_count + 1 : 0;
+        if (growth->rise_count == 0) {
+            growth->first_floor = growth->floor;
+            growth->first_ns = now_ns;
+        }
         growth->last_floor = growth->floor;
         growth->floor = count;
         growth->window_since_ns = now_ns;
     }
 }
 
-static inline bool verge__growth_is_suspect(const verge__growth *growth) {
-    return growth->rise_count >= VERGE__GROWTH_RISES;
+/* By how much the floor rises a second. Only after a rise. */
+static inline double verge__growth_rate(const verge__growth *growth) {
+    return (double)(growth->last_floor - growth->first_floor) * 1e9 /
+           (double)(growth->window_since_ns - growth->first_ns);
+}
+
+/* `ended`: how many end a second. They are many if they are more than a quarter of what the count grows by. */
+static inline bool verge__growth_is_suspect(const verge__growth *growth, double ended) {
+    return growth->rise_count >= VERGE__GROWTH_RISES_WITH_ENDS ||
+           (growth->rise_count >= VERGE__GROWTH_RISES && 4 * ended <= verge__growth_rate(growth));
 }
 
 #endif

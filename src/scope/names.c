@@ -3,27 +3,10 @@
 #include <string.h>
 
 #include "scope/view.h"
-#include "service/symbol.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */
 #define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just found the number (service/sources.h) */
-
-/* Copies as much of a label as fits, but cuts no UTF-8 character in two. */
-static void copy_label(char *name, const char *label) {
-    size_t size = 0;
-    while (size < VERGE__NAME_SIZE - 1 && label[size] != '\0') {
-        size++;
-    }
-    while (label[size] != '\0' && size > 0 && ((unsigned char)label[size] & 0xc0) == 0x80) {
-        size--;
-    }
-    memcpy(name, label, size);
-    name[size] = '\0';
-    if (size == 0) {
-        memcpy(name, "(empty)", sizeof("(empty)"));
-    }
-}
 
 /* ---- new ones ---- */
 
@@ -44,11 +27,9 @@ static void name_source(verge__service_view *view, uint32_t index, uint64_t key,
     verge__source_view *source = &view->sources[index];
     verge__source_lateness *lateness = source->lateness; /* what was counted so far stays counted */
     *source = (verge__source_view){.key = key, .lateness = lateness, .used_ns = now_ns};
-    source->is_label = (key & VERGE__KEY_LABEL) != 0;
-    if (source->is_label) {
-        copy_label(source->name, (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
-    } else {
-        verge__symbol_name(key, source->name, sizeof(source->name));
+    source->is_label = verge__key_name(key, source->name, sizeof(source->name));
+    if (source->name[0] == '\0') {
+        memcpy(source->name, "(empty)", sizeof("(empty)"));
     }
     find_first(view, index);
 }
@@ -66,7 +47,7 @@ void verge__view_name_sources(verge__service_view *view, uint64_t now_ns) {
     memcpy(others->name, "(others)", sizeof("(others)"));
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
-        const uint64_t key = i == VERGE__SOURCE_OTHERS ? 0 : verge__source_key(&view->service->sources, i);
+        const uint64_t key = i == VERGE__SOURCE_OTHERS ? 0 : verge__service_source_key(view->service, i);
         if (key != 0 && (source->name[0] == '\0' || source->key != key)) {
             name_source(view, i, key, now_ns);
         }
@@ -77,10 +58,7 @@ void verge__view_name_sources(verge__service_view *view, uint64_t now_ns) {
 }
 
 uint32_t verge__view_source_of(const verge__service_view *view, verge_timer timer) {
-    verge__timer *record = NULL;
-    const bool is_known = timer != 0 && verge__table_has(&view->service->table, (uint32_t)timer, &record);
-    return is_known ? view->sources[verge__timer_source(&view->service->sources, record)].stands_for
-                    : VERGE__SOURCE_OTHERS;
+    return view->sources[verge__service_source_of(view->service, timer)].stands_for;
 }
 
 /* ---- a round of the walk ---- */
@@ -89,15 +67,16 @@ static void add_up(verge__service_view *view) {
     const verge__walk_result *last = &view->walk.last;
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
-        source->pending = source->overdue = source->oldest_s = 0;
+        source->pending = source->overdue = source->overdue_on = source->oldest_s = 0;
         source->is_older = false;
     }
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *shown = &view->sources[view->sources[i].stands_for];
         shown->pending += last->pending[i];
         shown->overdue += last->overdue[i];
-        if (last->pending[i] > 0 && last->oldest_s[i] >= shown->oldest_s) {
-            shown->oldest_s = last->oldest_s[i];
+        shown->overdue_on = last->overdue[i] > 0 ? last->overdue_on[i] : shown->overdue_on;
+        if (last->pending[i] > 0 && last->oldest_quarters[i] / 4 >= shown->oldest_s) {
+            shown->oldest_s = last->oldest_quarters[i] / 4;
             shown->is_older = last->is_older[i];
         }
     }
@@ -112,7 +91,7 @@ static void forget(verge__service_view *view, uint32_t index) {
     for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
         if (source->name[0] != '\0' && source->stands_for == index && i != index &&
-            verge__source_free(&view->service->sources, i)) {
+            verge__service_source_free(view->service, i)) {
             source->name[0] = '\0';
             source->stands_for = i;
         }
@@ -122,7 +101,7 @@ static void forget(verge__service_view *view, uint32_t index) {
             return;
         }
     }
-    if (verge__source_free(&view->service->sources, index)) {
+    if (verge__service_source_free(view->service, index)) {
         view->sources[index].name[0] = '\0';
     }
 }
@@ -130,7 +109,7 @@ static void forget(verge__service_view *view, uint32_t index) {
 static void mark_as_leaving(verge__service_view *view, uint32_t index) {
     for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
         if (view->sources[i].name[0] != '\0' && view->sources[i].stands_for == index) {
-            (void)verge__source_leave(&view->service->sources, i);
+            (void)verge__service_source_leave(view->service, i);
         }
     }
 }

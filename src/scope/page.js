@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every quarter of a second the page asks for the next snapshot (docs/SCOPE.md has the format), and shows it. It keeps
- * one snapshot a second, so that it can show a moment of the last ten minutes. The headline figures and the lateness of
- * that time come from the program itself, also from before the page was opened.
+ * one snapshot a second, so that it can show a moment since it was opened, up to ten minutes ago. The lines of the
+ * headline figures and the heat map come from the program itself, also from before the page was opened.
  */
 
 const $ = (id) => document.getElementById(id);
 const COMING = ['overdue', '1 ms', '10 ms', '100 ms', '1 s', '10 s', '1 min', '10 min', '1 h', '1 day', 'later'];
-const SECONDS_KEPT = 600, TEXT_KEPT = 48e6, HEAT_ROWS = 26, HEAT_FIRST_BIT = 10, ROWS_SHOWN = 20, GROUP_FROM = 5;
+const SECONDS_KEPT = 600, TEXT_KEPT = 48e6, HEAT_ROWS = 34, HEAT_FIRST_BIT = 10, ROWS_SHOWN = 20, GROUP_FROM = 5;
 const SECOND = { second: 0, pending: 1, started: 2, fired: 3, cancelled: 4, bytes: 5, workers: 6, stuck: 7 };
 const columns = [
   { key: 'name', title: 'Source', text: true },
@@ -20,7 +20,8 @@ const columns = [
   { key: 'ended', title: 'Ended/s', show: (s) => guess(s.ended, s.ended_range) },
   { key: 'cancelled_share', title: 'Cancelled',
     show: (s) => s.fired_share + s.cancelled_share > 0 ? percent(s.cancelled_share) : '\u2013' },
-  { key: 'time_ns', title: 'In callback', show: (s) => duration(s.time_ns) },
+  { key: 'time_ns', title: 'Callback, mean', sort: (s) => s.running_ns || s.time_ns,
+    show: (s) => s.running_ns ? longTime(s.running_ns) + ' so far' : duration(s.time_ns) },
   { key: 'busy', title: 'Of a core', show: (s) => s.busy > 0 ? percent(s.busy) : '\u2013' },
   { key: 'late50_ns', title: 'Late, median', show: (s) => duration(s.late50_ns) },
   { key: 'late99_ns', title: 'Late, 99 %', show: (s) => duration(s.late99_ns) }
@@ -32,7 +33,7 @@ let sortKey = 'pending', descending = true, allRows = false, subjectName = '', w
 let moment = null, isPinned = false, compared = null; /* moment: a second since scope began; null: now */
 const history = { service: { late: [], seconds: [] }, tasks: { late: [], seconds: [] } };
 const past = new Map(), trends = new Map(), opened = new Set(), openGroups = new Set();
-let pastSize = 0, trendSecond = -1, hasMissed = false; /* hasMissed: seconds that came while the page was slow or hidden */
+let pastSize = 0, trendSecond = 0, hasMissed = false; /* hasMissed: seconds that came while the page was slow or hidden */
 
 /* ---- text ---- */
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 }), collator = new Intl.Collator();
@@ -51,7 +52,7 @@ function rate(n) {
 /* A rate with a range comes from samples: about so much, or only the range if that is wide. */
 function guess(n, range) {
   if (!range) { return rate(n); }
-  if (n === 0) { return '~0'; }
+  if (n === 0 || range[1] < 0.05) { return '~0'; }
   if (range[1] <= n * 1.5 && range[0] >= n * 0.5) { return '~' + rate(n); }
   return range[0] > 0.05 ? rate(range[0]) + '\u2013' + rate(range[1]) : '< ' + rate(range[1]);
 }
@@ -107,9 +108,10 @@ function keep() {
 }
 
 /* ---- the connection: requests, as a browser has six connections for all pages of an address ---- */
-function say(text, lost) {
-  set($('state'), text);
-  $('state').className = lost ? 'lost' : '';
+function showState() {
+  const what = isLost ? 'lost' : moment !== null ? 'then' : paused ? 'paused' : 'live';
+  set($('state'), what + (what === 'then' ? ' ' + clock(moment * 1000) : ''));
+  attribute($('state'), 'class', what);
 }
 async function ask(path, within) {
   const patience = new AbortController(), timer = setTimeout(() => patience.abort(), within || 8000);
@@ -138,7 +140,7 @@ function lose(error) {
   const silent = error.name === 'AbortError';
   isLost = true;
   run = '';
-  say('lost', true);
+  showState();
   document.body.classList.add('stale');
   const when = live ? ' These figures are of ' + clock(live.time_ms) + '.' : '';
   const what = error.status && error.status !== 502 ? 'The program answers with an error (' + error.status + ').' :
@@ -162,8 +164,8 @@ function push(list, item) {
   }
 }
 function forget() {
-  past.clear(); trends.clear(); opened.clear();
-  pastSize = 0; trendSecond = -1; compared = null; moment = null; isPinned = false;
+  past.clear(); trends.clear(); opened.clear(); begun.clear();
+  pastSize = 0; trendSecond = 0; compared = null; moment = null; isPinned = false;
 }
 function take(text) {
   const data = JSON.parse(text), began = data.pid + ' ' + Math.round((data.wall_ms - data.time_ms) / 5000);
@@ -196,10 +198,14 @@ function take(text) {
       }
     }
   }
+  showState();
   if (paused) { return; }
+  if (moment !== null && !snapshot) {
+    const wanted = clock(moment * 1000);
+    toNow();
+    set($('moment-hint'), 'The link leads to ' + wanted + '. This page was not open then, and shows what is now.');
+  }
   if (moment === null) { snapshot = data; shownAt = heardAt; }
-  say(moment === null ? 'live' : 'then', false);
-  if (moment !== null && !snapshot) { pointAt(moment, true); }
   render();
 }
 
@@ -213,7 +219,7 @@ function addUpFields(objects) {
 }
 function withKind(list, kind) { return (list || []).map((item) => Object.assign({ kind: kind }, item)); }
 function together(parts) {
-  return { kind: 'all', name: TOGETHER, now_ns: parts[0].now_ns,
+  return { kind: 'all', name: TOGETHER, now_ns: parts[0].now_ns, late99_ns: Math.max(...parts.map((p) => p.late99_ns)),
     stats: addUpFields(parts.map((p) => p.stats)), rates: addUpFields(parts.map((p) => p.rates)),
     sources: parts.flatMap((p) => withKind(p.sources, p.kind)), coming: addUp(parts.map((p) => p.coming)),
     workers: parts.flatMap((p) => withKind(p.workers, p.kind)), stuck: parts.flatMap((p) => withKind(p.stuck, p.kind)),
@@ -255,32 +261,55 @@ function choose(select, names, chosen) {
 
 /* ---- trouble ---- */
 let announced = '';
-function place(trouble) {
-  return { stuck: '#workers', overdue: '#sources', late: '#sources', leak: '#sources', lost: '#figures' }[trouble.kind] ||
-    '#panel-' + trouble.which;
+const begun = new Map(); /* each trouble that there was, and its place in time */
+/* Of a kind, what began first is first: lines change places only if one before them ends. */
+function inOrder(troubles) {
+  const kinds = troubles.map((t) => t.kind), at = (t) => {
+    const id = [t.kind, t.subject, t.culprit === undefined ? t.which : 'behind ' + t.culprit].join();
+    return begun.get(id) || begun.set(id, begun.size + 1).get(id);
+  };
+  return troubles.map((t) => [kinds.indexOf(t.kind), at(t), t]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((x) => x[2]);
 }
-function showTroubles(troubles, more) {
-  const list = $('trouble').firstElementChild;
-  $('trouble').hidden = !troubles.length;
-  while (list.children.length > troubles.length) { list.lastChild.remove(); }
-  while (list.children.length < troubles.length) {
+function place(trouble) {
+  return { stuck: '#workers', was: '#stuck-log', overdue: '#sources', late: '#sources', leak: '#sources',
+    lost: '#figures' }[trouble.kind] || '#panel-' + trouble.which;
+}
+/* Whoever was stuck in the ten minutes before the snapshot, as one trouble that has passed. */
+function pastTroubles() {
+  const from = snapshot.time_ms - SECONDS_KEPT * 1000;
+  const events = snapshot.subjects.flatMap((s) => (s.stuck || []).filter((e) => !e.now && e.since_ms >= from)
+    .map((e) => Object.assign({ subject: s.kind, who: s.kind + e.worker }, e)));
+  if (!events.length) { return []; }
+  const last = events.reduce((a, b) => a.since_ms > b.since_ms ? a : b), workers = new Set(events.map((e) => e.who)).size;
+  const text = (workers === 1 ? 'worker ' + last.worker + ' was' : workers + ' workers were') + ' stuck ' +
+    (events.length === 1 ? 'once' : events.length + ' times') + ' in ten minutes, last at ' + clock(last.since_ms);
+  return [{ kind: 'was', subject: last.subject, which: last.worker, text: text }];
+}
+function showTroubles(found, more, passed) {
+  const troubles = inOrder(found), list = $('trouble').firstElementChild, all = troubles.concat(passed || []);
+  $('trouble').hidden = !all.length;
+  $('trouble').classList.toggle('calm', !troubles.length);
+  while (list.children.length > all.length) { list.lastChild.remove(); }
+  while (list.children.length < all.length) {
     const link = make('a', make('li', list));
     link.addEventListener('click', (event) => { event.preventDefault(); goTo(link.trouble); });
   }
-  troubles.forEach((trouble, i) => {
+  all.forEach((trouble, i) => {
     const link = list.children[i].firstChild;
+    attribute(list.children[i], 'class', trouble.kind);
     link.trouble = trouble;
     attribute(link, 'href', place(trouble));
     set(link, plain(trouble.text) + (more && i === troubles.length - 1 ? ' (and ' + more + ' more)' : ''));
   });
-  /* Not each time that a second more has passed. */
-  const known = troubles.map((t) => t.kind + t.subject + t.which).join();
+  if (moment !== null && !isLost) { return; }
+  /* Not each time that a figure or the reason changes, but if another source has joined. */
+  const known = troubles.map((t) => t.kind + t.subject + t.which + t.text.replace(/\(.*|[\d.]+/g, '')).join();
   if (known !== announced) {
     announced = known;
     set($('announce'), troubles.length ? troubles.map((t) => plain(t.text)).join('. ') : 'All is well again.');
   }
 }
-/* To the row, panel or view that a trouble is about. */
+/* To the row, panel or view that a trouble is about. Of a source, the timers are shown, too. */
 function goTo(trouble) {
   if (!snapshot) { return; }
   if (trouble.subject && subject().kind !== trouble.subject && subject().kind !== 'all') {
@@ -289,12 +318,13 @@ function goTo(trouble) {
   $('filter').value = '';
   if (place(trouble) === '#sources') {
     const s = (subject().sources || []).find((x) => x.id === trouble.which && (x.kind || subject().kind) === trouble.subject);
-    if (s) { wantedRow = rowId(s); openGroups.add(pattern(s.name)); }
+    opened.delete(wantedRow); /* by the link before: the program looks at few sources so closely */
+    if (s) { wantedRow = rowId(s); opened.add(wantedRow); openGroups.add(pattern(s.name)); }
   }
   render();
   let node = document.querySelector(place(trouble));
   if (trouble.kind === 'stuck') { node = document.querySelector('tr[data-worker="' + trouble.subject + trouble.which + '"]') || node; }
-  if (wantedRow) { node = (rows.get(wantedRow) || {}).row || node; }
+  if (place(trouble) === '#sources' && wantedRow) { node = (rows.get(wantedRow) || {}).row || node; }
   for (const old of document.querySelectorAll('.found')) { old.classList.remove('found'); }
   if (!node) { return; }
   node.classList.add('found');
@@ -325,10 +355,6 @@ function quantile(rows, q) {
   if (!left) { return 0; }
   for (let i = 0; i < rows.length; i++) { left -= rows[i]; if (left <= 0) { return bound(i); } }
   return 0;
-}
-function late99(list, second) {
-  const near = list.filter((c) => c[0] > second - 10 && c[0] <= second);
-  return near.length ? quantile(addUp(near.map((c) => c.slice(1))), 0.99) : 0;
 }
 function lastSecond(kind) { const list = historyOf(kind).seconds; return list.length ? list[list.length - 1][0] : 0; }
 /* How many seconds are drawn: more, as they pass. */
@@ -364,7 +390,6 @@ function drawLine(node, values, title) {
 function renderFigures(now) {
   const stats = now.stats, rates = now.rates || {}, list = historyOf(now.kind).seconds;
   const tasks = now.kind === 'tasks' || now.kind === 'all' ? snapshot.tasks : null, isWheel = now.kind === 'wheel';
-  const second = moment === null ? lastSecond(now.kind) : moment, late = late99(historyOf(now.kind).late, second);
   const stuck = (now.workers || []).filter((w) => w.state === 'stuck').length;
   const before = compared && subjectOf(compared);
   const change = (key, show) => before ? signed((stats[key] || 0) - (before.stats[key] || 0), show) + ' since ' + clock(compared.time_ms) : '';
@@ -374,29 +399,33 @@ function renderFigures(now) {
   draw(tile(figures, 'Started', count(stats.started || 0), perSecond('started')), 'started');
   draw(tile(figures, 'Fired', count(stats.fired || 0), perSecond('fired')), 'fired');
   draw(tile(figures, 'Cancelled', count(stats.cancelled || 0), perSecond('cancelled')), 'cancelled');
-  const lateTile = tile(figures, 'Late, 99 %', isWheel ? null : late ? '< ' + duration(late) : '\u2013', 'in 10 s');
+  const lateTile = tile(figures, 'Late, 99 %', isWheel ? null : duration(now.late99_ns), 'of the last 10 s');
   if (!isWheel) {
     drawLine(lateTile, historyOf(now.kind).late.map((c) => [c[0], Math.log2(1 + quantile(c.slice(1), 0.99))]), 'lateness');
   }
-  const workers = tile(figures, 'Workers', stats.workers === undefined ? null : String(stats.workers),
-    stuck ? stuck + ' stuck now' : (now.stuck || []).length ? several(now.stuck.length, 'time', 'times') + ' stuck so far' : '');
+  const workers = tile(figures, 'Workers', stats.workers === undefined ? null : stuck ? stuck + ' of ' + stats.workers : String(stats.workers),
+    stuck ? 'stuck now' : (now.stuck || []).length ? several(now.stuck.length, 'time', 'times') + ' stuck so far' : '');
   workers.box.className = stuck ? 'bad' : '';
   draw(workers, 'stuck');
   tile(figures, 'Tasks', tasks ? count(tasks.tasks) : null, tasks ? count(tasks.spawned) + ' spawned' : '');
   draw(tile(figures, 'Memory', bytes(stats.bytes || 0), change('bytes', bytes)), 'bytes');
 }
 
-/* ---- a moment of the past ---- */
-function pointAt(second, pinned) {
-  const list = historyOf(snapshot ? subject().kind : 'service').seconds;
-  if (!list.length) { toNow(); return; }
-  moment = Math.min(list[list.length - 1][0], Math.max(list[0][0], second));
+/* ---- a moment of the past: one that the page has kept a snapshot of ---- */
+/* The nearest such second that is not after this one (or, for a step > 0, not before it); or else the nearest of all. */
+function kept(second, step) {
+  const all = Array.from(past.keys()), found = step > 0 ? all.find((s) => s >= second) : all.reverse().find((s) => s <= second);
+  return found === undefined ? all[all.length - 1] : found;
+}
+function pointAt(second, pinned, step) {
+  const first = past.keys().next().value;
+  moment = kept(second, step);
+  if (moment === undefined) { toNow(); return; }
   isPinned = pinned || isPinned;
-  const kept = past.get(moment) || past.get(moment + 1);
-  snapshot = kept ? JSON.parse(kept) : live;
+  snapshot = JSON.parse(past.get(moment));
   shownAt = performance.now();
-  set($('moment-hint'), kept ? '' : 'The page was not open then: only the figures above, as lines, and the lateness are known of this moment. The rest is of now.');
-  if (snapshot) { render(); }
+  set($('moment-hint'), second < first ? 'This page was opened at ' + clock(first * 1000) + ', and has no moment before that.' : '');
+  render();
 }
 function toNow() {
   moment = null;
@@ -410,14 +439,15 @@ function glance(second) { if (!isPinned && snapshot) { pointAt(second, false); }
 function endGlance() { if (!isPinned && moment !== null) { toNow(); } }
 function pin() { if (moment !== null) { isPinned = !isPinned; keep(); if (!isPinned) { toNow(); } else { renderMoment(); } } }
 function renderMoment() {
-  const last = lastSecond(subject().kind), isNow = moment === null;
+  const [first = 0] = past.keys(), last = kept(Infinity) || 0, isNow = moment === null;
+  attribute($('moment'), 'min', String(first - last));
   if (document.activeElement !== $('moment') || isNow) { $('moment').value = isNow ? 0 : moment - last; }
   const text = isNow ? 'now' : clock(moment * 1000) + ', ' + (last - moment) + ' s ago';
   set($('moment-text'), text);
   attribute($('moment'), 'aria-valuetext', text);
   $('to-now').disabled = isNow;
   $('figures').classList.toggle('then', !isNow);
-  if (!isLost && !paused) { say(isNow ? 'live' : 'then', false); }
+  showState();
   attribute($('compare'), 'aria-pressed', String(compared !== null));
   set($('compare'), compared ? 'End comparison with ' + clock(compared.time_ms) : 'Compare with this moment');
 }

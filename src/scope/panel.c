@@ -185,8 +185,8 @@ static void note_trouble(const verge_scope_panel *panel, size_t number, const ve
     const bool is_no = figure->unit == VERGE_SCOPE_YES_NO && figure->value == 0;
     const bool has_run_out = figure->unit == VERGE_SCOPE_NS && figure->of > 0 && figure->value == 0;
     if (figure->name != NULL && (is_no || has_run_out)) {
-        verge__trouble_add(troubles, VERGE__TROUBLE_PANEL, "", (uint32_t)number, "%s: %s: %s", panel->name,
-                           figure->name, is_no ? "no" : "none");
+        (void)verge__trouble_add(troubles, VERGE__TROUBLE_PANEL, "", (uint32_t)number, "%s: %s: %s", panel->name,
+                                 figure->name, is_no ? "no" : "none");
     }
 }
 

@@ -6,27 +6,25 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/sized.h"
+#include "base/thread.h"
 #include "scope/scope_internal.h"
-#include "scope/tasks.h"
-#include "task/thread.h"
+#include "task/observe.h"
 #include "wheel/wheel_internal.h"
 
-int verge_scope_options_init_sized(verge_scope_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < sizeof(size_t)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    options->struct_size = struct_size;
-    return 0;
+int verge_scope_options_init(verge_scope_options *options, size_t struct_size) {
+    const verge_scope_options defaults = {0};
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
-/* What verge_scope_start checks before it does anything. */
-static int read_options(const verge_scope_options *options, verge__address *ret_address, verge__explanation why) {
-    if (options->struct_size != sizeof(*options)) {
-        return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_scope_options_init first",
-                              options->struct_size, sizeof(*options));
+/* What verge_scope_create checks before it does anything. */
+static int read_options(const verge_scope_options *given, verge_scope_options *options, verge__address *ret_address,
+                        verge__explanation why) {
+    int error = verge__explain_sized(why, "verge_scope_options_init", given, options, sizeof(*options));
+    if (error != 0) {
+        return error;
     }
-    const int error = verge__address_parse(options->address, ret_address);
+    error = verge__address_parse(options->address, ret_address);
     if (error == -ENAMETOOLONG) {
         (void)verge__explain(why,
                              "address has a path that is too long for a Unix socket: it may have %zu bytes at most",
@@ -45,10 +43,9 @@ static int read_options(const verge_scope_options *options, verge__address *ret_
 }
 
 int verge_scope_options_explain(const verge_scope_options *options, char *text, size_t size) {
-    const verge__explanation why = verge__explanation_to(text, size);
+    verge_scope_options known;
     verge__address address;
-    return options != NULL ? read_options(options, &address, why)
-                           : verge__explain(why, "there are no options: the pointer is NULL");
+    return read_options(options, &known, &address, verge__explanation_to(text, size));
 }
 
 /* ---- the beginning ---- */
@@ -57,17 +54,13 @@ static void *allocate(const verge_allocator *allocator, size_t size, size_t alig
     return allocator->allocate(allocator->context, size, alignment);
 }
 
-static void release_service(verge_service *service) {
-    atomic_store_explicit(&service->is_in_scope, false, memory_order_release);
-}
-
 static int open_view(verge_scope *scope, size_t which, verge_service *service) {
-    if (atomic_exchange_explicit(&service->is_in_scope, true, memory_order_acquire)) {
+    if (!verge__service_show(service)) {
         return -EBUSY;
     }
     verge__service_view *view = allocate(&scope->allocator, sizeof(*view), _Alignof(verge__service_view));
     if (view == NULL) {
-        release_service(service);
+        verge__service_hide(service);
         return -ENOMEM;
     }
     verge__view_begin(view, service, &scope->allocator);
@@ -81,7 +74,7 @@ static void close_views(verge_scope *scope) {
         verge__service_view *view = scope->views[i];
         if (view != NULL) {
             verge__view_end(view);
-            release_service(view->service);
+            verge__service_hide(view->service);
             scope->allocator.release(scope->allocator.context, view, sizeof(*view));
         }
     }
@@ -101,7 +94,7 @@ static int open_views(verge_scope *scope, verge_service *service, verge_runtime 
 static int create_runtime(verge_scope *scope) {
     enum { STACK_SIZE = 384 << 10 }; /* a look has large tables */
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     options.stack_size = STACK_SIZE;
     options.allocator = &scope->allocator;
@@ -167,17 +160,18 @@ static int open_scope(verge_scope *scope, verge_service *service, verge_runtime 
     return error;
 }
 
-int verge_scope_start(verge_service *service, verge_runtime *runtime, const verge_scope_options *options,
-                      verge_scope **ret_scope) {
+int verge_scope_create(verge_service *service, verge_runtime *runtime, const verge_scope_options *given,
+                       verge_scope **ret_scope) {
     verge_scope_options defaults;
-    (void)verge_scope_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
+    verge_scope_options options;
     verge__address address;
-    int error = ret_scope == NULL ? -EINVAL : read_options(options, &address, (verge__explanation){NULL, 0});
+    (void)verge_scope_options_init(&defaults, sizeof(defaults));
+    given = given == NULL ? &defaults : given;
+    int error = ret_scope == NULL ? -EINVAL : read_options(given, &options, &address, (verge__explanation){NULL, 0});
     if (error != 0) {
         return error;
     }
-    const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
+    const verge_allocator *allocator = options.allocator == NULL ? verge_allocator_default() : options.allocator;
     verge_scope *scope = allocate(allocator, sizeof(*scope), _Alignof(verge_scope));
     if (scope == NULL) {
         return -ENOMEM;
@@ -186,12 +180,12 @@ int verge_scope_start(verge_service *service, verge_runtime *runtime, const verg
     scope->allocator = *allocator;
     scope->watched_tasks = runtime;
     (void)snprintf(scope->name, sizeof(scope->name), "%s",
-                   options->name == NULL ? program_invocation_short_name : options->name);
+                   options.name == NULL ? program_invocation_short_name : options.name);
     error = -pthread_mutex_init(&scope->lock, NULL);
     if (error == 0) {
         error = -pthread_cond_init(&scope->progress, NULL);
         if (error == 0) {
-            error = open_scope(scope, service, runtime, &address, options->token);
+            error = open_scope(scope, service, runtime, &address, options.token);
             if (error == 0) {
                 *ret_scope = scope;
                 return 0;
@@ -211,7 +205,7 @@ static void forget_wheel(verge_scope_wheel *shown) {
     scope->allocator.release(scope->allocator.context, shown, sizeof(*shown));
 }
 
-int verge_scope_stop(verge_scope *scope) {
+int verge_scope_destroy(verge_scope *scope) {
     if (scope == NULL) {
         return 0;
     }
@@ -287,7 +281,7 @@ int verge_scope_publish(verge_scope_wheel *shown, const verge_wheel *wheel) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(wheel, &stats);
     store(&shown->timers, stats.timers);
-    store(&shown->scheduled, stats.scheduled);
+    store(&shown->scheduled, stats.started);
     store(&shown->cancelled, stats.cancelled);
     store(&shown->expired, stats.expired);
     store(&shown->bytes, stats.bytes);

@@ -76,7 +76,7 @@ struct verge_scope {
     uint64_t look_count;     /* looks since this one began; 0: nobody looks */
     verge__message *message; /* of the last look; NULL: there is none */
     uint64_t message_count;
-    verge_mutex guard; /* of the fields that tasks wait for */
+    verge_mutex mutex; /* of the fields that tasks wait for */
     verge_condition changed;
     verge_condition wanted;
 
@@ -142,7 +142,7 @@ intptr_t verge__scope_serve(void *argument);
 
 /* ---- scope.c ---- */
 
-/* Tells verge_scope_start that the thread serves, or why it does not. Only the first time counts. */
+/* Tells verge_scope_create that the thread serves, or why it does not. Only the first time counts. */
 void verge__scope_begin(verge_scope *scope, int error);
 
 /* ---- the page: made from page.html when verge is built ---- */

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "scope/scope_internal.h"
-#include "scope/tasks.h"
+#include "task/observe.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (2 * SECOND_NS) /* from its first byte, or from the connection */
@@ -199,7 +199,7 @@ static int collect_tasks(void *context, const char *bytes, size_t size) {
 static int send_tasks(client *client_, const verge__request *request) {
     verge_runtime *tasks = client_->scope->watched_tasks;
     verge__text text = {.allocator = &client_->scope->allocator};
-    verge__task_counts counts = {.tasks = 0};
+    verge_runtime_stats counts = {.tasks = 0};
     if (tasks != NULL) {
         verge__runtime_count(tasks, &counts);
     }

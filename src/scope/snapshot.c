@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "scope/scope_internal.h"
-#include "scope/tasks.h"
 #include "scope/trouble.h"
-#include "service/park.h"
+#include "task/observe.h"
 #include "verge/metrics.h"
 
 static void write_stats(verge__text *text, const verge__service_view *view) {
@@ -57,7 +56,7 @@ static verge__rate both(const verge__rate *a, const verge__rate *b) {
 
 static double share_of_core(const verge__service_view *view, const verge__rate *time_ns) {
     const double cores = time_ns->now / 1e9;
-    const double most = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
+    const double most = verge__service_seat_count(view->service);
     return cores < most ? cores : most;
 }
 
@@ -83,7 +82,7 @@ static void write_source(verge__text *text, const verge__service_view *view, uin
     verge__json_number(text, "oldest_s", source->oldest_s);
     verge__json_bool(text, "older", source->is_older);
     verge__json_number(text, "overdue", source->overdue);
-    verge__json_bool(text, "leak", verge__growth_is_suspect(&source->growth));
+    verge__json_bool(text, "leak", verge__view_is_leak(view, source));
     verge__json_end(text, '}');
 }
 
@@ -124,52 +123,47 @@ static void write_second(verge__text *text, const char *key, const verge__second
     write_numbers(text, key, figures, sizeof(figures) / sizeof(*figures));
 }
 
-static const char *state_of(const verge_worker *worker, bool is_stuck) {
-    const bool is_awake = atomic_load_explicit(&worker->wait_until_ns, memory_order_relaxed) == VERGE__AWAKE;
-    const bool is_running = atomic_load_explicit(&worker->running, memory_order_relaxed) != 0;
-    return is_stuck ? "stuck" : is_running || is_awake ? "busy" : "idle";
-}
-
 static void write_worker(verge__text *text, const verge__service_view *view, uint32_t id, uint64_t now_ns) {
-    const verge_worker *worker = verge__service_seat(view->service, id);
     const verge__seat_view *seat = view->seats[id];
-    if (seat == NULL || !verge__worker_is_there(worker)) {
+    verge__worker_figures figures;
+    verge__worker_look_at(view->service, id, &figures);
+    if (seat == NULL || !figures.is_there) {
         return;
     }
     const verge__stuck_event *stuck = verge__stuck_now(&view->stuck, id);
     verge__json_begin(text, NULL, '{');
     verge__json_number(text, "id", id);
-    verge__json_string(text, "state", state_of(worker, stuck != NULL));
+    verge__json_string(text, "state",
+                       stuck != NULL                              ? "stuck"
+                       : figures.running != 0 || figures.is_awake ? "busy"
+                                                                  : "idle");
     verge__json_real(text, "busy", seat->busy);
-    verge__json_number(text, "timers", verge__worker_live(worker));
+    verge__json_number(text, "timers", figures.timers);
     verge__json_real(text, "fired", seat->fired_rate);
-    verge__json_number(text, "rescued", verge__counted(&worker->tally.rescued));
-    verge__json_number(text, "moved", verge__counted(&worker->tally.migrated));
+    verge__json_number(text, "rescued", figures.rescued);
+    verge__json_number(text, "moved", figures.migrated);
     verge__json_number(text, "stuck_ms", stuck == NULL ? 0 : (now_ns - stuck->since_ns) / 1000000);
     verge__json_string(text, "callback", stuck == NULL ? NULL : stuck->name);
     verge__json_end(text, '}');
 }
 
-static void write_picture(verge__text *text, const verge__picture *picture, const char *name) {
-    verge__picture_copy copy;
-    if (!verge__picture_read(picture, &copy)) {
-        return;
-    }
+static void write_picture(verge__text *text, const verge__picture_copy *copy, const char *name) {
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "name", name);
-    verge__json_number(text, "tick", copy.tick);
-    verge__json_number(text, "tick_ns", copy.tick_shift < 64 ? UINT64_C(1) << copy.tick_shift : 0);
-    verge__json_number(text, "now_ns", copy.now_ns);
-    verge__json_number(text, "entries", copy.entry_count);
+    verge__json_number(text, "tick", copy->tick);
+    verge__json_number(text, "tick_ns", copy->tick_shift < 64 ? UINT64_C(1) << copy->tick_shift : 0);
+    verge__json_number(text, "now_ns", copy->now_ns);
+    verge__json_number(text, "entries", copy->node_count);
     verge__json_begin(text, "levels", '[');
-    for (uint32_t i = 0; i < copy.level_count; i++) {
+    for (uint32_t i = 0; i < copy->level_count; i++) {
         verge__json_begin(text, NULL, '{');
-        verge__json_number(text, "shift", copy.level_shift[i]);
-        verge__json_number(text, "slots", copy.level_slots[i]);
+        verge__json_number(text, "shift", copy->level_shift[i]);
+        verge__json_number(text, "slots", copy->level_slots[i]);
         verge__json_begin(text, "cells", '[');
-        const uint32_t cells = copy.level_slots[i] < VERGE__PICTURE_CELLS ? copy.level_slots[i] : VERGE__PICTURE_CELLS;
+        const uint32_t cells =
+            copy->level_slots[i] < VERGE__PICTURE_CELLS ? copy->level_slots[i] : VERGE__PICTURE_CELLS;
         for (uint32_t cell = 0; cell < cells; cell++) {
-            verge__json_number(text, NULL, copy.cells[i][cell]);
+            verge__json_number(text, NULL, copy->cells[i][cell]);
         }
         verge__json_end(text, ']');
         verge__json_end(text, '}');
@@ -180,7 +174,7 @@ static void write_picture(verge__text *text, const verge__picture *picture, cons
 
 static void write_workers(verge__text *text, const verge__service_view *view, uint64_t now_ns) {
     enum { PICTURES = 16 }; /* of the first workers, if there are more */
-    const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
+    const uint32_t count = verge__service_seat_count(view->service);
     verge__json_begin(text, "workers", '[');
     for (uint32_t id = 1; id <= count; id++) {
         write_worker(text, view, id, now_ns);
@@ -188,16 +182,15 @@ static void write_workers(verge__text *text, const verge__service_view *view, ui
     verge__json_end(text, ']');
     verge__json_begin(text, "wheels", '[');
     for (uint32_t id = 1; id <= count && id <= PICTURES; id++) {
-        const verge_worker *worker = verge__service_seat(view->service, id);
-        const verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_relaxed);
-        if (samples != NULL && verge__worker_is_there(worker)) {
+        verge__picture_copy copy;
+        if (verge__worker_picture(view->service, id, &copy)) {
             char name[] = "worker 000";
             name[7] = (char)('0' + id / 100);
             name[8] = (char)('0' + id / 10 % 10);
             name[9] = (char)('0' + id % 10);
             const size_t zeros = id < 10 ? 2 : id < 100 ? 1 : 0;
             memmove(name + 7, name + 7 + zeros, sizeof(name) - 7 - zeros);
-            write_picture(text, &samples->picture, name);
+            write_picture(text, &copy, name);
         }
     }
     verge__json_end(text, ']');
@@ -231,6 +224,7 @@ static void write_view(verge__text *text, const verge_scope *scope, const verge_
     write_stats(text, view);
     write_sources(text, view);
     write_numbers(text, "coming", view->walk.last.coming, VERGE__COMING_BUCKETS);
+    verge__json_number(text, "late99_ns", verge__view_lateness_of_all(view));
     write_late(text, "late", &view->history[view->last_second % VERGE__HISTORY_COUNT]);
     write_second(text, "second", &view->history[view->last_second % VERGE__HISTORY_COUNT]);
     write_stuck(text, scope, view, now_ns);
@@ -245,23 +239,25 @@ static void write_wheel(verge__text *text, const verge_scope_wheel *wheel) {
     verge__json_string(text, "kind", "wheel");
     verge__json_string(text, "name", wheel->name);
     verge__json_begin(text, "stats", '{');
-    verge__json_number(text, "pending", verge__counted(&wheel->timers));
-    verge__json_number(text, "started", verge__counted(&wheel->scheduled));
-    verge__json_number(text, "fired", verge__counted(&wheel->expired));
-    verge__json_number(text, "cancelled", verge__counted(&wheel->cancelled));
-    verge__json_number(text, "bytes", verge__counted(&wheel->bytes));
+    verge__json_number(text, "pending", atomic_load_explicit(&wheel->timers, memory_order_relaxed));
+    verge__json_number(text, "started", atomic_load_explicit(&wheel->scheduled, memory_order_relaxed));
+    verge__json_number(text, "fired", atomic_load_explicit(&wheel->expired, memory_order_relaxed));
+    verge__json_number(text, "cancelled", atomic_load_explicit(&wheel->cancelled, memory_order_relaxed));
+    verge__json_number(text, "bytes", atomic_load_explicit(&wheel->bytes, memory_order_relaxed));
     verge__json_end(text, '}');
     if (is_shown) {
         write_numbers(text, "coming", copy.coming, VERGE__COMING_BUCKETS);
     }
     verge__json_begin(text, "wheels", '[');
-    write_picture(text, &wheel->picture, wheel->name);
+    if (is_shown) {
+        write_picture(text, &copy, wheel->name);
+    }
     verge__json_end(text, ']');
     verge__json_end(text, '}');
 }
 
 static void write_tasks(verge__text *text, verge_scope *scope) {
-    verge__task_counts counts;
+    verge_runtime_stats counts;
     verge__runtime_count(scope->watched_tasks, &counts);
     verge__json_begin(text, "tasks", '{');
     verge__json_number(text, "tasks", counts.tasks);
@@ -340,7 +336,8 @@ void verge__scope_write_history(const verge_scope *scope, verge__text *text) {
     verge__json_end(text, '}');
 }
 
-static void write_detail_timer(verge__text *text, const verge__detail_timer *timer, uint64_t now_ns) {
+static void write_detail_timer(verge__text *text, const verge__detail_timer *detail, uint64_t now_ns) {
+    const verge__seen_timer *timer = &detail->seen;
     char handle[24];
     (void)snprintf(handle, sizeof(handle), "0x%" PRIx64, timer->timer);
     verge__json_begin(text, NULL, '{');
@@ -348,8 +345,8 @@ static void write_detail_timer(verge__text *text, const verge__detail_timer *tim
     verge__json_number(text, "due_ns", timer->deadline_ns > now_ns ? timer->deadline_ns - now_ns : 0);
     verge__json_number(text, "overdue_ns", timer->deadline_ns < now_ns ? now_ns - timer->deadline_ns : 0);
     verge__json_number(text, "period_ns", timer->period_ns);
-    verge__json_number(text, "age_s", timer->age_s);
-    verge__json_bool(text, "older", timer->is_older);
+    verge__json_number(text, "age_ms", UINT64_C(250) * detail->age_quarters);
+    verge__json_bool(text, "older", detail->is_older);
     verge__json_number(text, "worker", timer->worker);
     verge__json_bool(text, "running", timer->is_running);
     verge__json_end(text, '}');
@@ -405,19 +402,18 @@ static int make_service_metrics(const verge_scope *scope, char *bytes, size_t si
     verge_service *services[VERGE__VIEW_COUNT];
     const verge_label *labels_of[VERGE__VIEW_COUNT];
     const size_t count = list_services(scope, services, labels_of);
-    return count == 0 ? 0
-                      : verge_services_metrics((const verge_service *const *)services, labels_of, count, bytes, size);
+    return count == 0 ? 0 : verge_service_metrics(services, labels_of, count, bytes, size);
 }
 
 static int make_source_metrics(const verge_scope *scope, char *bytes, size_t size) {
     verge_service *services[VERGE__VIEW_COUNT];
     const verge_label *labels_of[VERGE__VIEW_COUNT];
     const size_t count = list_services(scope, services, labels_of);
-    return count == 0 ? 0 : verge_services_source_metrics(services, labels_of, count, bytes, size);
+    return count == 0 ? 0 : verge_service_source_metrics(services, labels_of, count, bytes, size);
 }
 
 static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t size) {
-    return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(scope->watched_tasks, NULL, bytes, size);
+    return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(&scope->watched_tasks, NULL, 1, bytes, size);
 }
 
 /* Calls `make` twice: for the size, and for the text. Counts may have grown in between, so there is room to spare. */

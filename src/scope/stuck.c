@@ -30,15 +30,13 @@ static void begin_event(verge__service_view *view, uint32_t worker, verge__runni
 }
 
 static void note_worker(verge__service_view *view, uint32_t id, uint64_t now_ns) {
-    const verge_worker *worker = verge__service_seat(view->service, id);
-    const uint64_t after_ns = view->service->options.stuck_after_ns;
+    const uint64_t after_ns = verge__service_stuck_after(view->service);
     verge__running *running = &view->stuck.running[id];
-    const uint64_t fired = verge__counted(&worker->tally.fired);
-    const verge_timer timer = atomic_load_explicit(&worker->running, memory_order_relaxed);
-    running->is_same = timer != 0 && timer == running->timer && fired == running->fired;
-    if (!running->is_same) {
+    verge__worker_figures now;
+    verge__worker_look_at(view->service, id, &now);
+    if (now.running == 0 || now.running != running->timer || now.fired != running->fired) {
         end_event(&view->stuck, running, now_ns);
-        *running = (verge__running){.timer = timer, .fired = fired, .since_ns = now_ns};
+        *running = (verge__running){.timer = now.running, .fired = now.fired, .since_ns = now_ns};
     } else if (running->event == 0 && now_ns - running->since_ns >= (after_ns != 0 ? after_ns : STUCK_AFTER_NS)) {
         verge__view_name_sources(view, now_ns);
         begin_event(view, id, running);
@@ -46,7 +44,7 @@ static void note_worker(verge__service_view *view, uint32_t id, uint64_t now_ns)
 }
 
 void verge__stuck_note(verge__service_view *view, uint64_t now_ns) {
-    const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
+    const uint32_t count = verge__service_seat_count(view->service);
     for (uint32_t id = 1; id <= count; id++) {
         note_worker(view, id, now_ns);
     }

@@ -7,7 +7,7 @@
 #ifndef VERGE_SRC_SCOPE_STUCK_H
 #define VERGE_SRC_SCOPE_STUCK_H
 
-#include "service/service_internal.h"
+#include "service/observe.h"
 
 enum { VERGE__STUCK_KEPT = 256 };
 
@@ -23,7 +23,6 @@ typedef struct verge__running {
     uint64_t fired;    /* how many callbacks the worker had run before */
     uint64_t since_ns; /* when it was first seen */
     uint64_t event;    /* its number, if it is stuck; 0: it is not */
-    bool is_same;      /* as at the last time */
 } verge__running;
 
 typedef struct verge__stuck_watch {

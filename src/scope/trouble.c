@@ -4,15 +4,18 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
 
 #define MS_NS UINT64_C(1000000)
-#define LATE_NS (100 * MS_NS) /* 99 % of a source: people notice that */
-#define LATE_SAMPLES_MIN 2    /* in the last ten seconds: one callback may have had bad luck */
+#define LATE_SAMPLES_MIN 2 /* in the last ten seconds: one callback may have had bad luck */
+#define BUSY_SHARE 0.75    /* a worker whose callbacks take so much of its time has none left for others */
 
-void verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject, uint32_t which,
-                        const char *format, ...) {
+verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
+                                   uint32_t which, const char *format, ...) {
     if (troubles->count++ >= VERGE__TROUBLES_MAX) {
-        return;
+        return NULL;
     }
     verge__trouble *trouble = &troubles->list[troubles->count - 1];
     va_list values;
@@ -20,60 +23,269 @@ void verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, con
     va_start(values, format);
     (void)vsnprintf(trouble->text, sizeof(trouble->text), format, values);
     va_end(values);
+    return trouble;
 }
 
-/* Seconds with one digit after the point, whatever the locale. */
-#define SECONDS "%" PRIu64 ".%" PRIu64 " s"
-#define IN_SECONDS(ns) (ns) / (1000 * MS_NS), (ns) / (100 * MS_NS) % 10
+/* ---- numbers in words; none depends on the locale ---- */
+
+typedef struct verge__words {
+    char text[32];
+} words;
+
+/* As the page shows a time. */
+static words duration(uint64_t ns) {
+    const uint64_t ms = (ns + MS_NS / 2) / MS_NS, tenths = (ns + 50 * MS_NS) / (100 * MS_NS);
+    words in;
+    if (ns < 1000 * MS_NS) {
+        (void)snprintf(in.text, sizeof(in.text), "%" PRIu64 " ms", ms);
+    } else if (tenths < 100 && tenths % 10 != 0) {
+        (void)snprintf(in.text, sizeof(in.text), "%" PRIu64 ".%" PRIu64 " s", tenths / 10, tenths % 10);
+    } else {
+        (void)snprintf(in.text, sizeof(in.text), "%" PRIu64 " s", (ms + 500) / 1000);
+    }
+    return in;
+}
+
+/* 1,234,567 */
+static words grouped(uint64_t count) {
+    words in;
+    const int digits = snprintf(in.text, sizeof(in.text), "%" PRIu64, count);
+    for (int i = digits, end = digits; i > 3; i -= 3) {
+        memmove(in.text + i - 2, in.text + i - 3, (size_t)(++end - (i - 3)));
+        in.text[i - 3] = ',';
+    }
+    return in;
+}
+
+static words rate(double a_second) {
+    const uint64_t tenths = (uint64_t)(a_second * 10 + 0.5);
+    words in;
+    if (tenths < 100) {
+        (void)snprintf(in.text, sizeof(in.text), "%" PRIu64 ".%" PRIu64 "/s", tenths / 10, tenths % 10);
+    } else {
+        (void)snprintf(in.text, sizeof(in.text), "%.28s/s", grouped((tenths + 5) / 10).text);
+    }
+    return in;
+}
+
+/* ---- stuck ---- */
 
 static void find_stuck(const verge__service_view *view, const char *subject, uint64_t now_ns,
                        verge__troubles *troubles) {
     for (uint32_t id = 1; id <= VERGE_WORKER_COUNT_MAX; id++) {
         const verge__stuck_event *event = verge__stuck_now(&view->stuck, id);
         if (event != NULL) {
-            verge__trouble_add(troubles, VERGE__TROUBLE_STUCK, subject, id, "worker %u is stuck for " SECONDS " in %s",
-                               id, IN_SECONDS(now_ns - event->since_ns), event->name);
+            (void)verge__trouble_add(troubles, VERGE__TROUBLE_STUCK, subject, id, "worker %u is stuck for %s in %s", id,
+                                     duration(now_ns - event->since_ns).text, event->name);
         }
     }
 }
 
-static void judge_source(const verge__service_view *view, const char *subject, uint32_t index,
-                         verge__troubles *troubles) {
+/* ---- leaks ---- */
+
+static bool is_shown(const verge__service_view *view, uint32_t index) {
+    return view->sources[index].name[0] != '\0' && view->sources[index].stands_for == index;
+}
+
+static void tell_leak(const verge__service_view *view, const char *subject, uint32_t index, verge__troubles *troubles) {
     const verge__source_view *source = &view->sources[index];
-    const uint64_t late_ns = verge__view_lateness(source, 0.99, LATE_SAMPLES_MIN);
-    if (source->overdue > 0) {
-        verge__trouble_add(troubles, VERGE__TROUBLE_OVERDUE, subject, index, "%" PRIu32 " overdue: %s", source->overdue,
-                           source->name);
+    const double ended = verge__view_ends(view, source);
+    const words growth = rate(verge__growth_rate(&source->growth));
+    if (!source->has_ended || ended < 0.05) {
+        (void)verge__trouble_add(troubles, VERGE__TROUBLE_LEAK, subject, index, "%s only grows: +%s, %s", source->name,
+                                 growth.text,
+                                 source->has_ended ? "few ended"
+                                 : view->grain > 1 ? "none was seen to end"
+                                                   : "none ended");
+    } else {
+        (void)verge__trouble_add(troubles, VERGE__TROUBLE_LEAK, subject, index, "%s grows by %s, though %s end",
+                                 source->name, growth.text, rate(ended).text);
     }
-    if (late_ns >= LATE_NS) {
-        verge__trouble_add(troubles, VERGE__TROUBLE_LATE, subject, index, "up to " SECONDS " late: %s",
-                           IN_SECONDS(late_ns), source->name);
+}
+
+/* Those of which none has ended are told first. */
+static void find_leaks(const verge__service_view *view, const char *subject, verge__troubles *troubles) {
+    for (int has_ended = 0; has_ended <= 1; has_ended++) {
+        for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+            const verge__source_view *source = &view->sources[i];
+            if (is_shown(view, i) && source->has_ended == (has_ended == 1) && verge__view_is_leak(view, source)) {
+                tell_leak(view, subject, i, troubles);
+            }
+        }
     }
-    if (verge__growth_is_suspect(&source->growth)) {
-        verge__trouble_add(troubles, VERGE__TROUBLE_LEAK, subject, index, "only grows, a leak? %s, %" PRIu64 " timers",
-                           source->name, source->pending);
+}
+
+/* ---- delays: sources that are late or overdue. Those that wait for the same worker are one trouble. ---- */
+
+enum { NAMED_MAX = 3 };
+
+typedef struct verge__delay {
+    uint32_t worker; /* it is busy with the culprit; 0: the reason is not known */
+    uint32_t culprit;
+    uint64_t amount; /* ns late, at most; or how many timers are overdue */
+    uint32_t source_count;
+    uint32_t sources[NAMED_MAX]; /* the first of them */
+} delay;
+
+/* The worker on which most callbacks of a source began late. 0: there is none. */
+static uint32_t worker_that_is_late(const verge__service_view *view, uint32_t source) {
+    uint32_t worker = 0;
+    float most = 0;
+    for (uint32_t id = 1; id <= VERGE_WORKER_COUNT_MAX; id++) {
+        if (view->seats[id] != NULL && view->seats[id]->recent[source].late > most) {
+            most = view->seats[id]->recent[source].late;
+            worker = id;
+        }
+    }
+    return worker;
+}
+
+/* Which share of a worker's time a source took, in about the last ten seconds. */
+static double share_of_worker(const verge__service_view *view, uint32_t worker, uint32_t source) {
+    const double share = (double)view->seats[worker]->recent[source].time_ns / 1e9 / view->past_seconds;
+    return share < 1 ? share : 1;
+}
+
+/* Whether one callback of a source takes so long, in the mean, that those who wait for it are late. */
+static bool is_slow(const verge__source_view *source) {
+    return source->fired.past > 0.05 && source->time_ns.past / source->fired.past >= (double)VERGE__LATE_NS;
+}
+
+/* What a delay is blamed on: the source whose callback the worker is stuck in. Otherwise, of the sources that are slow,
+ * or of all if the worker has hardly any time left, the one that takes most of its time. */
+static void find_culprit(const verge__service_view *view, uint32_t worker, delay *to) {
+    const verge__seat_view *seat = view->seats[worker];
+    double busy = 0;
+    float most = 0;
+    if (worker == 0 || seat == NULL || view->past_seconds <= 0) {
+        return;
+    }
+    if (verge__stuck_now(&view->stuck, worker) != NULL) {
+        to->worker = worker;
+        to->culprit = verge__view_source_of(view, view->stuck.running[worker].timer);
+        return;
+    }
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        busy += share_of_worker(view, worker, i);
+    }
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        if ((busy >= BUSY_SHARE || is_slow(&view->sources[i])) && seat->recent[i].time_ns > most) {
+            most = seat->recent[i].time_ns;
+            to->worker = worker;
+            to->culprit = i;
+        }
+    }
+}
+
+static void tell_delay(const verge__service_view *view, const char *subject, verge__trouble_kind kind,
+                       const delay *told, verge__troubles *troubles) {
+    char names[NAMED_MAX * (VERGE__NAME_SIZE + 2)] = "", more[32] = "", why[VERGE__NAME_SIZE + 64] = "", head[64];
+    size_t size = 0;
+    for (uint32_t i = 0; i < told->source_count && i < NAMED_MAX; i++) {
+        size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%s", i == 0 ? "" : ", ",
+                                 view->sources[told->sources[i]].name);
+    }
+    if (told->source_count > NAMED_MAX) {
+        (void)snprintf(more, sizeof(more), " and %" PRIu32 " more", told->source_count - NAMED_MAX);
+    }
+    if (told->worker != 0 && verge__stuck_now(&view->stuck, told->worker) != NULL) {
+        (void)snprintf(why, sizeof(why), " (worker %" PRIu32 " is stuck in %s)", told->worker,
+                       view->sources[told->culprit].name);
+    } else if (told->worker != 0) {
+        (void)snprintf(why, sizeof(why), " (worker %" PRIu32 " was %.0f %% busy with %s)", told->worker,
+                       100 * share_of_worker(view, told->worker, told->culprit), view->sources[told->culprit].name);
+    }
+    if (kind == VERGE__TROUBLE_LATE) {
+        (void)snprintf(head, sizeof(head), "late by up to %s", duration(told->amount).text);
+    } else {
+        (void)snprintf(head, sizeof(head), "%s overdue", grouped(told->amount).text);
+    }
+    verge__trouble *trouble =
+        verge__trouble_add(troubles, kind, subject, told->sources[0], "%s: %s%s%s", head, names, more, why);
+    if (trouble != NULL && told->worker != 0) {
+        trouble->has_culprit = true;
+        trouble->culprit = told->culprit;
+    }
+}
+
+/* Adds a source to the delay with the same reason, or to a new one. */
+static void add_delay(delay *delays, size_t *count, verge__trouble_kind kind, const delay *more) {
+    delay *to = &delays[*count];
+    for (size_t i = 0; i < *count && more->worker != 0; i++) {
+        to = delays[i].worker == more->worker && delays[i].culprit == more->culprit ? &delays[i] : to;
+    }
+    if (to == &delays[*count]) {
+        *to = *more;
+        (*count)++;
+        return;
+    }
+    if (to->source_count < NAMED_MAX) {
+        to->sources[to->source_count] = more->sources[0];
+    }
+    to->source_count++;
+    if (kind == VERGE__TROUBLE_OVERDUE) {
+        to->amount += more->amount;
+    } else {
+        to->amount = more->amount > to->amount ? more->amount : to->amount;
+    }
+}
+
+/* The largest first. Those that differ by less than a doubling stay as they are, so that lines seldom change places. */
+static void sort_delays(delay *delays, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const delay moved = delays[i];
+        size_t to = i;
+        for (; to > 0 && verge__bit_floor_index(delays[to - 1].amount) < verge__bit_floor_index(moved.amount); to--) {
+            delays[to] = delays[to - 1];
+        }
+        delays[to] = moved;
+    }
+}
+
+static void find_delays(const verge__service_view *view, const char *subject, verge__trouble_kind kind,
+                        verge__troubles *troubles) {
+    delay delays[VERGE__TROUBLES_MAX + 1]; /* the last one is only counted */
+    size_t count = 0;
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT && count < VERGE__TROUBLES_MAX + 1; i++) {
+        const verge__source_view *source = &view->sources[i];
+        const bool is_late = kind == VERGE__TROUBLE_LATE;
+        if (!is_shown(view, i)) {
+            continue;
+        }
+        delay found = {.source_count = 1, .sources = {i}};
+        found.amount = is_late ? verge__view_lateness(source, 0.99, LATE_SAMPLES_MIN) : source->overdue;
+        if (found.amount >= (is_late ? VERGE__LATE_NS : 1)) {
+            find_culprit(view, is_late ? worker_that_is_late(view, i) : source->overdue_on, &found);
+            add_delay(delays, &count, kind, &found);
+        }
+    }
+    sort_delays(delays, count);
+    for (size_t i = 0; i < count; i++) {
+        tell_delay(view, subject, kind, &delays[i], troubles);
     }
 }
 
 void verge__troubles_find(const verge_scope *scope, uint64_t now_ns, verge__troubles *troubles) {
     static const char *const subjects[VERGE__VIEW_COUNT] = {"service", "tasks"};
-    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
-        if (scope->views[i] != NULL) {
-            find_stuck(scope->views[i], subjects[i], now_ns, troubles);
-        }
-    }
-    for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
-        const verge__service_view *view = scope->views[i];
-        for (uint32_t index = 0; view != NULL && index < VERGE__SOURCE_COUNT; index++) {
-            if (view->sources[index].name[0] != '\0' && view->sources[index].stands_for == index) {
-                judge_source(view, subjects[i], index, troubles);
+    for (verge__trouble_kind kind = VERGE__TROUBLE_STUCK; kind < VERGE__TROUBLE_PANEL; kind++) {
+        for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
+            const verge__service_view *view = scope->views[i];
+            if (view == NULL) {
+                continue;
+            }
+            if (kind == VERGE__TROUBLE_STUCK) {
+                find_stuck(view, subjects[i], now_ns, troubles);
+            } else if (kind == VERGE__TROUBLE_LEAK) {
+                find_leaks(view, subjects[i], troubles);
+            } else {
+                find_delays(view, subjects[i], kind, troubles);
             }
         }
     }
 }
 
 void verge__troubles_write(const verge__troubles *troubles, verge__text *text) {
-    static const char *const kinds[] = {"stuck", "overdue", "late", "leak", "panel"};
+    static const char *const kinds[] = {"stuck", "leak", "overdue", "late", "panel"};
     const size_t count = troubles->count < VERGE__TROUBLES_MAX ? troubles->count : VERGE__TROUBLES_MAX;
     verge__json_begin(text, "troubles", '[');
     for (verge__trouble_kind kind = VERGE__TROUBLE_STUCK; kind <= VERGE__TROUBLE_PANEL; kind++) {
@@ -85,6 +297,9 @@ void verge__troubles_write(const verge__troubles *troubles, verge__text *text) {
                 verge__json_string(text, "subject", trouble->subject);
                 verge__json_number(text, "which", trouble->which);
                 verge__json_string(text, "text", trouble->text);
+                if (trouble->has_culprit) {
+                    verge__json_number(text, "culprit", trouble->culprit);
+                }
                 verge__json_end(text, '}');
             }
         }

@@ -5,11 +5,12 @@
 
 #include "scope/scope_internal.h"
 
+/* The worst first. */
 typedef enum verge__trouble_kind {
     VERGE__TROUBLE_STUCK,   /* a worker runs one callback for too long */
+    VERGE__TROUBLE_LEAK,    /* the timers of a source become more and more */
     VERGE__TROUBLE_OVERDUE, /* timers of a source are due since more than a second, and have not run */
     VERGE__TROUBLE_LATE,    /* callbacks of a source begin late */
-    VERGE__TROUBLE_LEAK,    /* the timers of a source become more and more */
     VERGE__TROUBLE_PANEL,   /* a figure of a panel is a "no", or a time that has run out */
 } verge__trouble_kind;
 
@@ -17,7 +18,9 @@ typedef struct verge__trouble {
     verge__trouble_kind kind;
     const char *subject; /* "service", "tasks"; "": a panel's */
     uint32_t which;      /* the worker, the source or the panel */
-    char text[256];
+    bool has_culprit;
+    uint32_t culprit; /* the source whose callbacks keep the worker busy that others wait for */
+    char text[512];
 } verge__trouble;
 
 enum { VERGE__TROUBLES_MAX = 24 };
@@ -27,8 +30,9 @@ typedef struct verge__troubles {
     verge__trouble list[VERGE__TROUBLES_MAX];
 } verge__troubles;
 
-void verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject, uint32_t which,
-                        const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Returns NULL if there are too many; it is counted then. */
+verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
+                                   uint32_t which, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* What is wrong with the services that are shown. */
 void verge__troubles_find(const verge_scope *scope, uint64_t now_ns, verge__troubles *troubles);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "service/park.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define KEPT_EACH_LOOK 0.975 /* how much of the past counts after one more look: a third after ten seconds */
@@ -43,15 +42,13 @@ static uint32_t heat_row(uint64_t late_ns) {
 }
 
 static void count_heat(const verge_service *service, uint64_t rows[VERGE__HEAT_ROWS]) {
-    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
-    for (uint32_t id = 1; id <= count; id++) {
-        const verge_worker *worker = verge__service_seat(service, id);
-        for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
-            uint64_t upper_ns = 0;
-            uint64_t times = 0;
-            (void)verge_histogram_bucket(&worker->lateness, i, &upper_ns, &times);
-            rows[heat_row(upper_ns)] += times;
-        }
+    verge_histogram lateness = {0};
+    (void)verge_service_get_histograms(service, &lateness, NULL);
+    for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
+        uint64_t upper_ns = 0;
+        uint64_t times = 0;
+        (void)verge_histogram_bucket(&lateness, i, &upper_ns, &times);
+        rows[heat_row(upper_ns)] += times;
     }
 }
 
@@ -90,38 +87,14 @@ void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_
 
 /* ---- what was counted ---- */
 
-static void *make_zeroed(const verge_allocator *allocator, size_t size, size_t alignment) {
-    void *memory = allocator->allocate(allocator->context, size, alignment);
-    return memory == NULL ? NULL : memset(memory, 0, size);
-}
-
-/* The samples of a worker, allocated when first needed. Only scope's thread stores the pointer. */
-static verge__samples *samples_of(verge_service *service, _Atomic(verge__samples *) *pointer) {
-    verge__samples *samples = atomic_load_explicit(pointer, memory_order_relaxed);
-    if (samples == NULL) {
-        samples = make_zeroed(&service->allocator, sizeof(*samples), _Alignof(verge__samples));
-        atomic_store_explicit(pointer, samples, memory_order_release);
-    }
-    return samples;
-}
-
-/* The samples of a source: those of OTHERS are part of the whole, the others are allocated when first needed. NULL: no
- * memory. */
-static const verge__source_samples *source_samples_of(verge_service *service, verge__samples *samples, uint32_t index) {
-    verge__source_samples *of = atomic_load_explicit(&samples->of[index], memory_order_relaxed);
-    if (index == VERGE__SOURCE_OTHERS) {
-        return &samples->others;
-    }
-    if (of == NULL) {
-        of = make_zeroed(&service->allocator, sizeof(*of), _Alignof(verge__source_samples));
-        atomic_store_explicit(&samples->of[index], of, memory_order_release);
-    }
-    return of;
-}
-
+/* NULL: no memory. */
 static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     if (view->seats[id] == NULL) {
-        view->seats[id] = make_zeroed(view->allocator, sizeof(*view->seats[id]), _Alignof(verge__seat_view));
+        const size_t size = sizeof(*view->seats[id]);
+        view->seats[id] = view->allocator->allocate(view->allocator->context, size, _Alignof(verge__seat_view));
+        if (view->seats[id] != NULL) {
+            memset(view->seats[id], 0, size);
+        }
     }
     return view->seats[id];
 }
@@ -136,23 +109,14 @@ static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     return more > sampled ? (double)more / (double)sampled : 1;
 }
 
-static uint64_t load(const _Atomic uint64_t *count) {
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
 /* Returns what was sampled since the last look, and updates *counted. */
-static verge__counted_source count_source(const verge__source_samples *samples, verge__counted_source *counted) {
-    const verge__counted_source now = {.started = load(&samples->started),
-                                       .cancelled = load(&samples->cancelled),
-                                       .fired = load(&samples->fired),
-                                       .ended = load(&samples->ended),
-                                       .time_ns = load(&samples->time_ns)};
-    const verge__counted_source more = {.started = now.started - counted->started,
-                                        .cancelled = now.cancelled - counted->cancelled,
-                                        .fired = now.fired - counted->fired,
-                                        .ended = now.ended - counted->ended,
-                                        .time_ns = now.time_ns - counted->time_ns};
-    *counted = now;
+static verge__source_counts count_source(const verge__source_counts *now, verge__source_counts *counted) {
+    const verge__source_counts more = {.started = now->started - counted->started,
+                                       .cancelled = now->cancelled - counted->cancelled,
+                                       .fired = now->fired - counted->fired,
+                                       .ended = now->ended - counted->ended,
+                                       .time_ns = now->time_ns - counted->time_ns};
+    *counted = *now;
     return more;
 }
 
@@ -169,34 +133,32 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static void gain_from(const verge__service_view *view, verge__samples *samples, const verge__tally *tally,
+static void gain_from(const verge__service_view *view, uint32_t id, const verge__worker_figures *figures,
                       verge__seat_view *seat, uint32_t weight, gains *gains_) {
-    verge__counted_source more[VERGE__SOURCE_COUNT];
-    verge__counted_source all = {0};
+    verge__source_counts more[VERGE__SOURCE_COUNT];
+    verge__source_counts all = {0};
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
-        more[i] = (verge__counted_source){0};
-        const verge__source_samples *of =
-            view->sources[i].name[0] == '\0' ? NULL : source_samples_of(view->service, samples, i);
-        if (of != NULL) {
-            more[i] = count_source(of, &seat->of[i]);
+        verge__source_counts now;
+        more[i] = (verge__source_counts){0};
+        if (view->sources[i].name[0] != '\0' && verge__samples_count(view->service, id, i, &now)) {
+            more[i] = count_source(&now, &seat->of[i]);
             all.started += more[i].started;
             all.cancelled += more[i].cancelled;
             all.fired += more[i].fired;
             all.time_ns += more[i].time_ns;
         }
     }
-    seat->event_count = load(&tally->started) - seat->started;
-    const uint64_t fired_count = load(&tally->fired) - seat->fired;
+    seat->event_count = figures->started - seat->started;
+    const uint64_t fired_count = figures->fired - seat->fired;
     seat->event_count = fired_count > seat->event_count ? fired_count : seat->event_count;
-    const double started = scale(all.started, load(&tally->started), &seat->started);
-    const double cancelled =
-        scale(all.cancelled, load(&tally->cancelled_locally) + load(&tally->cancelled_remotely), &seat->cancelled);
-    const double fired = scale(all.fired, load(&tally->fired), &seat->fired);
+    const double started = scale(all.started, figures->started, &seat->started);
+    const double cancelled = scale(all.cancelled, figures->cancelled, &seat->cancelled);
+    const double fired = scale(all.fired, figures->fired, &seat->fired);
     if (!seat->is_known) { /* events before the first look do not count */
         seat->is_known = true;
-        seat->started = load(&tally->started);
-        seat->cancelled = load(&tally->cancelled_locally) + load(&tally->cancelled_remotely);
-        seat->fired = load(&tally->fired);
+        seat->started = figures->started;
+        seat->cancelled = figures->cancelled;
+        seat->fired = figures->fired;
         seat->spent_ns = 0;
         return;
     }
@@ -211,6 +173,7 @@ static void gain_from(const verge__service_view *view, verge__samples *samples, 
         to->fired += (double)more[i].fired * fired;
         to->ended += (double)more[i].ended * fired;
         to->time_ns += (double)more[i].time_ns * time;
+        seat->recent[view->sources[i].stands_for].time_ns += (float)((double)more[i].time_ns * time);
     }
 }
 
@@ -239,6 +202,7 @@ static void update_source(verge__source_view *source, const gain *gain_, double 
     update_rate(&source->fired, gain_->fired, seconds);
     update_rate(&source->ended, gain_->ended, seconds);
     update_rate(&source->time_ns, gain_->time_ns, seconds);
+    source->has_ended = source->has_ended || gain_->ended + gain_->cancelled > 0;
 }
 
 /* The square root, by Newton's method: libverge does not need libm. */
@@ -272,9 +236,31 @@ double verge__view_rate(const verge__service_view *view, const verge__rate *rate
     return mean * a_second;
 }
 
+double verge__view_ends(const verge__service_view *view, const verge__source_view *source) {
+    return view->past_seconds > 0 ? (source->ended.past + source->cancelled.past) / view->past_seconds : 0;
+}
+
+bool verge__view_is_leak(const verge__service_view *view, const verge__source_view *source) {
+    return verge__growth_is_suspect(&source->growth, verge__view_ends(view, source));
+}
+
+/* Adds the callbacks that began late since the last look. */
+static void count_late(verge__service_view *view, uint32_t id, uint32_t source,
+                       const uint32_t by_bucket[VERGE__LATE_BUCKET_COUNT]) {
+    verge__seat_view *seat = view->seats[id];
+    uint32_t late = 0;
+    for (uint32_t i = verge__late_bucket(VERGE__LATE_NS); i < VERGE__LATE_BUCKET_COUNT; i++) {
+        late += by_bucket[i];
+    }
+    if (seat != NULL) {
+        seat->recent[view->sources[source].stands_for].late += (float)(late - seat->recent[source].late_counted);
+        seat->recent[source].late_counted = late;
+    }
+}
+
 /* Over all workers. Samples of a busy worker and of an idle one count the same here. */
 static void update_lateness(verge__service_view *view) {
-    const uint32_t count = atomic_load_explicit(&view->service->seat_count, memory_order_acquire);
+    const uint32_t count = verge__service_seat_count(view->service);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
         verge__source_view *shown = &view->sources[source->stands_for];
@@ -283,12 +269,14 @@ static void update_lateness(verge__service_view *view) {
         }
         uint32_t now[VERGE__LATE_BUCKET_COUNT] = {0};
         for (uint32_t id = 1; id <= count; id++) {
-            verge__samples *samples =
-                atomic_load_explicit(&verge__service_seat(view->service, id)->samples, memory_order_relaxed);
-            const verge__source_samples *of = samples == NULL ? NULL : source_samples_of(view->service, samples, i);
-            for (uint32_t bucket = 0; of != NULL && bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
-                now[bucket] += atomic_load_explicit(&of->late[bucket], memory_order_relaxed);
+            uint32_t here[VERGE__LATE_BUCKET_COUNT];
+            if (!verge__samples_late(view->service, id, i, here)) {
+                continue;
             }
+            for (uint32_t bucket = 0; bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
+                now[bucket] += here[bucket];
+            }
+            count_late(view, id, i, here);
         }
         for (uint32_t bucket = 0; bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
             float *past = &shown->lateness->past[bucket];
@@ -299,26 +287,45 @@ static void update_lateness(verge__service_view *view) {
     }
 }
 
-uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min) {
+static uint64_t quantile_of(const float past[VERGE__LATE_BUCKET_COUNT], double quantile, double count_min) {
     double all = 0;
-    if (source->lateness == NULL) {
-        return 0;
-    }
     for (uint32_t i = 0; i < VERGE__LATE_BUCKET_COUNT; i++) {
-        all += (double)source->lateness->past[i];
+        all += (double)past[i];
     }
     if (all < count_min || all < 0.01) {
         return 0;
     }
     double left = all * quantile;
     uint32_t bucket = 0;
-    while (bucket < VERGE__LATE_BUCKET_COUNT - 1 && left > (double)source->lateness->past[bucket]) {
-        left -= (double)source->lateness->past[bucket++];
+    while (bucket < VERGE__LATE_BUCKET_COUNT - 1 && left > (double)past[bucket]) {
+        left -= (double)past[bucket++];
     }
     return verge__late_bound(bucket);
 }
 
+uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min) {
+    return source->lateness == NULL ? 0 : quantile_of(source->lateness->past, quantile, count_min);
+}
+
+uint64_t verge__view_lateness_of_all(const verge__service_view *view) {
+    float past[VERGE__LATE_BUCKET_COUNT] = {0};
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        const verge__source_view *source = &view->sources[i];
+        const bool counts = source->name[0] != '\0' && source->stands_for == i && source->lateness != NULL;
+        for (uint32_t bucket = 0; counts && bucket < VERGE__LATE_BUCKET_COUNT; bucket++) {
+            past[bucket] += source->lateness->past[bucket];
+        }
+    }
+    return quantile_of(past, 0.99, 0);
+}
+
 /* ---- workers ---- */
+
+/* Whether the callback that a worker runs was there at the look before. */
+static bool runs_on(const verge__service_view *view, uint32_t id) {
+    const verge__running *running = &view->stuck.running[id];
+    return running->timer != 0 && running->since_ns <= view->looked_before_ns;
+}
 
 /* What the callbacks of a worker took since the last look. That of a callback which has been running all the time is
  * counted while it runs, for its source; so what is left is counted when it has returned. */
@@ -326,10 +333,12 @@ static void count_time(const verge__service_view *view, uint32_t id, verge__seat
                        double seconds, gains *gains_) {
     const verge__running *running = &view->stuck.running[id];
     const uint64_t spent_ns = callback_ns - seat->callback_ns;
-    if (running->is_same) {
+    if (runs_on(view, id)) {
         const uint64_t passed_ns = (uint64_t)(seconds * (double)SECOND_NS);
         seat->ahead_ns += passed_ns;
-        gains_->of[verge__view_source_of(view, running->timer)].time_ns += (double)passed_ns;
+        const uint32_t source = verge__view_source_of(view, running->timer);
+        gains_->of[source].time_ns += (double)passed_ns;
+        seat->recent[source].time_ns += (float)passed_ns;
     } else {
         seat->spent_ns += spent_ns > seat->ahead_ns ? spent_ns - seat->ahead_ns : 0;
         seat->ahead_ns = 0;
@@ -337,23 +346,19 @@ static void count_time(const verge__service_view *view, uint32_t id, verge__seat
     seat->callback_ns = callback_ns;
 }
 
-static void update_worker(verge__service_view *view, uint32_t id, verge__seat_view *seat, double seconds,
-                          gains *gains_) {
-    const verge_worker *worker = verge__service_seat(view->service, id);
-    const uint64_t fired = load(&worker->tally.fired);
-    const uint64_t callback_ns = verge_histogram_sum(&worker->callback_time);
-    const bool is_same = view->stuck.running[id].is_same;
-    const double spent = (double)(callback_ns - seat->callback_ns);
+static void update_worker(verge__service_view *view, uint32_t id, const verge__worker_figures *figures,
+                          verge__seat_view *seat, double seconds, gains *gains_) {
+    const double spent = (double)(figures->callback_ns - seat->callback_ns);
     const double before = seat->busy;
-    move_rate(&seat->busy, is_same ? seconds : spent / (double)SECOND_NS, seconds, SOON);
+    move_rate(&seat->busy, runs_on(view, id) ? seconds : spent / (double)SECOND_NS, seconds, SOON);
     seat->busy = seat->busy > 1 ? 1 : seat->busy;
-    move_rate(&seat->fired_rate, (double)(fired - seat->fired_before), seconds, SOON);
+    move_rate(&seat->fired_rate, (double)(figures->fired - seat->fired_before), seconds, SOON);
     if (seconds <= 0) { /* the first look: there is nothing to compare with */
         seat->busy = before;
         seat->fired_rate = 0;
     }
-    seat->fired_before = fired;
-    count_time(view, id, seat, callback_ns, seconds, gains_);
+    seat->fired_before = figures->fired;
+    count_time(view, id, seat, figures->callback_ns, seconds, gains_);
 }
 
 /* ---- details of a source ---- */
@@ -414,17 +419,6 @@ const verge__detail *verge__view_detail(const verge__service_view *view, uint32_
 
 /* ---- a look ---- */
 
-/* Sleeping workers would not notice that somebody has begun to look. */
-static void wake_workers(verge_service *service) {
-    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
-    for (uint32_t id = 1; id <= count; id++) {
-        verge_worker *worker = verge__service_seat(service, id);
-        if (verge__worker_is_there(worker)) {
-            verge__park_wake(worker, 0);
-        }
-    }
-}
-
 /* If a worker has few events, every one is a sample. Otherwise the weight is chosen so that a poke gets about 32
  * samples. */
 static uint32_t weight_of(const verge__seat_view *seat) {
@@ -437,21 +431,28 @@ static uint32_t weight_of(const verge__seat_view *seat) {
     return weight;
 }
 
+/* What is older counts less. */
+static void age_seat(verge__seat_view *seat, float kept) {
+    for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
+        seat->recent[i].time_ns *= kept;
+        seat->recent[i].late *= kept;
+    }
+}
+
 static void look_at_places(verge__service_view *view, double seconds, gains *gains_) {
-    verge_service *service = view->service;
-    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
+    const uint32_t count = verge__service_seat_count(view->service);
     for (uint32_t id = 0; id <= count; id++) {
-        verge_worker *worker = id == 0 ? NULL : verge__service_seat(service, id);
-        verge__samples *samples = samples_of(service, worker == NULL ? &service->outside_samples : &worker->samples);
         verge__seat_view *seat = seat_view(view, id);
-        if (samples == NULL || seat == NULL) {
+        verge__worker_figures figures;
+        if (!verge__samples_make(view->service, id) || seat == NULL) {
             continue; /* no memory: it is not counted */
         }
-        if (worker != NULL) {
-            update_worker(view, id, seat, seconds, gains_);
+        verge__worker_look_at(view->service, id, &figures);
+        age_seat(seat, (float)KEPT_EACH_LOOK);
+        if (id != 0) {
+            update_worker(view, id, &figures, seat, seconds, gains_);
         }
-        const uint32_t weight = weight_of(seat);
-        gain_from(view, samples, worker == NULL ? &service->outside : &worker->tally, seat, weight, gains_);
+        gain_from(view, id, &figures, seat, weight_of(seat), gains_);
     }
 }
 
@@ -478,6 +479,7 @@ static void begin_look(verge__service_view *view, uint64_t now_ns) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
         source->growth = (verge__growth){0};
+        source->has_ended = false;
         source->started = source->fired = source->ended = source->cancelled = source->time_ns = (verge__rate){0};
         source->used_ns = now_ns;
         source->is_leaving = false;
@@ -485,6 +487,7 @@ static void begin_look(verge__service_view *view, uint64_t now_ns) {
     for (uint32_t i = 0; i <= VERGE_WORKER_COUNT_MAX; i++) {
         if (view->seats[i] != NULL) {
             view->seats[i]->is_known = false;
+            age_seat(view->seats[i], 0);
         }
     }
     verge__walk_begin(&view->walk, view->service, view->allocator, now_ns);
@@ -500,13 +503,12 @@ static void note_look(verge__service_view *view, double seconds, double grain) {
 }
 
 void verge__view_look(verge__service_view *view, uint64_t now_ns) {
-    verge_service *service = view->service;
-    const bool is_first = !view->is_looked_at;
     gains gains_ = {.grain = 1};
-    if (is_first) {
+    if (!view->is_looked_at) {
         begin_look(view, now_ns);
     }
     const double seconds = (double)(now_ns - view->looked_ns) / (double)SECOND_NS;
+    view->looked_before_ns = view->looked_ns;
     view->looked_ns = now_ns;
     const bool is_round = verge__walk_on(&view->walk, VERGE__WALK_AT_ONCE, now_ns);
     verge__view_name_sources(view, now_ns); /* the walk may have found new ones */
@@ -525,31 +527,20 @@ void verge__view_look(verge__service_view *view, uint64_t now_ns) {
         forget_details(view, now_ns);
     }
     view->tick_count++;
-    atomic_store_explicit(&service->look, ++view->look, memory_order_relaxed);
-    if (is_first) {
-        wake_workers(service);
-    }
+    verge__service_look(view->service, ++view->look);
 }
 
 void verge__view_poke(verge__service_view *view) {
-    verge_service *service = view->service;
-    const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
-    for (uint32_t id = 1; id <= count && view->is_looked_at; id++) {
-        verge_worker *worker = verge__service_seat(service, id);
-        if (atomic_load_explicit(&worker->samples, memory_order_relaxed) != NULL && verge__worker_is_there(worker)) {
-            verge__worker_poke(worker, weight_of(view->seats[id]));
-        }
-    }
-    if (view->is_looked_at) {
-        verge__service_poke(service, weight_of(view->seats[0]));
+    const uint32_t count = verge__service_seat_count(view->service);
+    for (uint32_t id = 0; id <= count && view->is_looked_at; id++) {
+        verge__samples_ask(view->service, id, weight_of(view->seats[id]));
     }
 }
 
 void verge__view_look_away(verge__service_view *view) {
     if (view->is_looked_at) {
         view->is_looked_at = false;
-        atomic_store_explicit(&view->service->look, 0, memory_order_relaxed);
-        atomic_store_explicit(&view->service->outside_left, 0, memory_order_relaxed);
+        verge__service_look(view->service, 0);
         memset(view->wants, 0, sizeof(view->wants));
         verge__walk_end(&view->walk);
     }

@@ -15,9 +15,11 @@
 
 enum {
     VERGE__NAME_SIZE = 96,
-    VERGE__HEAT_ROWS = 26,      /* of lateness: below 2^10 ns, then each twice as far; the last has all above */
+    VERGE__HEAT_ROWS = 34,      /* of lateness: below 2^10 ns, then each twice as far; the last has all above */
     VERGE__HISTORY_COUNT = 600, /* a second each */
 };
+
+#define VERGE__LATE_NS UINT64_C(100000000) /* a callback that begins so late is late: people notice that */
 
 /* Of a rate that comes from samples. The estimates of the looks of about the last ten seconds tell how much they
  * differ, and so how far the true rate may be from their mean. */
@@ -35,6 +37,7 @@ typedef struct verge__source_lateness {
 typedef struct verge__source_view {
     char name[VERGE__NAME_SIZE]; /* empty: not in use */
     bool is_label;
+    bool has_ended; /* a timer of it, since somebody looks */
     uint64_t key;
     uint32_t stands_for; /* the first source with this name, or itself */
     verge__rate started, fired, ended, cancelled, time_ns;
@@ -45,20 +48,23 @@ typedef struct verge__source_view {
     uint64_t leaving_ns;
     /* of the last round of the walk, for all sources that it stands for */
     uint64_t pending;
-    uint32_t overdue, oldest_s;
+    uint32_t overdue, overdue_on, oldest_s; /* overdue_on: the worker of one that is overdue */
     bool is_older;
 } verge__source_view;
 
-/* What was counted for a source up to the last look. */
-typedef struct verge__counted_source {
-    uint64_t started, cancelled, fired, ended, time_ns;
-} verge__counted_source;
+/* What a worker did for a source, in about the last ten seconds. */
+typedef struct verge__seat_source {
+    float time_ns;         /* in its callbacks */
+    float late;            /* callbacks that began VERGE__LATE_NS late, or later */
+    uint32_t late_counted; /* of them, up to the last look */
+} verge__seat_source;
 
 typedef struct verge__seat_view {
     bool is_known;
-    uint64_t started, cancelled, fired; /* in all, by the tally */
-    uint64_t event_count;               /* starts or firings, since the last look */
-    verge__counted_source of[VERGE__SOURCE_COUNT];
+    uint64_t started, cancelled, fired;           /* in all, by the tally */
+    uint64_t event_count;                         /* starts or firings, since the last look */
+    verge__source_counts of[VERGE__SOURCE_COUNT]; /* up to the last look */
+    verge__seat_source recent[VERGE__SOURCE_COUNT];
     /* What the worker does */
     uint64_t callback_ns; /* in all, of callbacks that have returned */
     uint64_t ahead_ns;    /* of the callback that runs: what was counted already */
@@ -88,8 +94,9 @@ typedef struct verge__service_view {
     verge_service *service;
     const verge_allocator *allocator;
     bool is_looked_at;
-    bool keeps_numbers;   /* of sources, as tasks remember them */
-    uint64_t looked_ns;   /* the last time */
+    bool keeps_numbers; /* of sources, as tasks remember them */
+    uint64_t looked_ns; /* the last time */
+    uint64_t looked_before_ns;
     uint64_t tick_count;  /* of this look */
     uint64_t look;        /* different for each look, so that a worker notices each */
     double past_looks;    /* how many looks the sums of a verge__rate have; older ones count less */
@@ -126,9 +133,16 @@ void verge__view_poke(verge__service_view *view);
  * bounds are the rate. */
 double verge__view_rate(const verge__service_view *view, const verge__rate *rate, double *ret_low, double *ret_high);
 
+/* How many timers of a source ended a second, in about the last ten seconds; whether it seems to leak. */
+double verge__view_ends(const verge__service_view *view, const verge__source_view *source);
+bool verge__view_is_leak(const verge__service_view *view, const verge__source_view *source);
+
 /* A quantile of the lateness of a source in about the last ten seconds, from at least `count_min` samples. 0: there are
  * not so many. */
 uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min);
+
+/* 99 % of the callbacks of all sources began at most so late, in about the last ten seconds. 0: there were none. */
+uint64_t verge__view_lateness_of_all(const verge__service_view *view);
 
 /* Wants details of a source for the next seconds. False: too many others are wanted. */
 bool verge__view_want_detail(verge__service_view *view, uint32_t source, uint64_t now_ns);

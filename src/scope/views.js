@@ -130,11 +130,22 @@ function makeHead() {
     });
   }
 }
+/* Marks the sources that others wait for, and those with a callback that is stuck. */
+function markSources(now) {
+  const find = (kind, is) => (now.sources || []).find((s) => (s.kind || now.kind) === kind && is(s)) || {};
+  for (const t of snapshot.troubles) {
+    if (t.culprit !== undefined) { find(t.subject, (s) => s.id === t.culprit).isWaitedFor = true; }
+  }
+  for (const w of now.workers || []) {
+    if (w.state === 'stuck') { find(w.kind || now.kind, (s) => s.name === w.callback).running_ns = w.stuck_ms * 1e6; }
+  }
+}
 function rowId(s) { return (s.kind || subject().kind) + s.label + s.name; }
 /* Names that differ only in their numbers are a group. */
 function pattern(name) { return name.replace(/[0-9a-f]{8,}|\d+/gi, '#'); }
 function addUpGroup(name, list) {
-  const group = { name: name, label: list[0].label, group: list, leak: list.some((s) => s.leak), kind: list[0].kind };
+  const group = { name: name, label: list[0].label, group: list, leak: list.some((s) => s.leak),
+    isWaitedFor: list.some((s) => s.isWaitedFor), running_ns: Math.max(...list.map((s) => s.running_ns || 0)), kind: list[0].kind };
   for (const key of ['pending', 'started', 'fired', 'ended', 'busy']) { group[key] = list.reduce((sum, s) => sum + s[key], 0); }
   for (const key of ['oldest_s', 'time_ns', 'late50_ns', 'late99_ns']) { group[key] = Math.max(...list.map((s) => s[key])); }
   for (const key of ['started_range', 'fired_range', 'ended_range']) {
@@ -162,14 +173,14 @@ function makeRow() {
   const row = document.createElement('tr');
   const cells = columns.map((column) => make('td', row, column.key === 'name' ? 'name' : ''));
   const name = make('button', make('span', cells[0])), tag = make('span', cells[0], 'tag', 'task'),
-    flag = make('span', cells[0], 'flag', '\u25b2 only grows: a leak?');
+    flag = make('span', cells[0], 'flag');
   name.type = 'button';
   const picture = svg('svg', cells[2]);
   attribute(picture, 'viewBox', '0 0 84 20');
   attribute(picture, 'role', 'img');
   const entry = { row: row, cells: cells, name: name, tag: tag, flag: flag, line: svg('polyline', picture), picture: picture,
     values: columns.map((_, i) => i > 0 && i !== 2 ? cells[i].appendChild(document.createTextNode('')) : null),
-    change: make('span', cells[1], 'change'), trendAt: -1 };
+    change: make('span', cells[1], 'change'), trendAt: -2 };
   name.addEventListener('click', () => toggle(entry));
   return entry;
 }
@@ -179,8 +190,10 @@ function toggle(entry) {
   if (snapshot) { renderSources(subject()); }
 }
 function drawTrend(entry, trend) {
-  if (entry.trendAt === trendSecond || !trend) { return; }
-  entry.trendAt = trendSecond;
+  const at = moment === null ? trendSecond : -1; /* the last minute of a past moment is not kept */
+  if (entry.trendAt === at || !trend) { return; }
+  entry.trendAt = at;
+  if (moment !== null) { attribute(entry.line, 'points', ''); attribute(entry.picture, 'aria-label', 'not known'); return; }
   const low = Math.min(...trend), high = Math.max(...trend), span = Math.max(high - low, high * 0.02, 1);
   const point = (n, i) =>
     (84 - (trend.length - 1 - i) * 1.4).toFixed(1) + ',' + (18 - (n - low) / span * 16).toFixed(1);
@@ -202,7 +215,8 @@ function showRow(entry, s, id, isMember, before) {
   attribute(entry.cells[0], 'title', plain(s.name));
   entry.row.classList.toggle('member', isMember);
   entry.tag.hidden = s.kind !== 'tasks';
-  entry.flag.hidden = !s.leak;
+  entry.flag.hidden = !s.leak && !s.isWaitedFor;
+  set(entry.flag, '\u25b2 ' + [s.leak ? 'grows: a leak?' : '', s.isWaitedFor ? 'others wait for it' : ''].filter(Boolean).join(', '));
   for (let i = 1; i < columns.length; i++) { if (columns[i].show) { set(entry.values[i], columns[i].show(s)); } }
   set(entry.change, before && !s.group ? ' ' + signed(s.pending - (others ? others.pending : 0), count) : '');
   drawTrend(entry, trendOf(s));
@@ -214,6 +228,7 @@ function renderSources(now) {
     const x = value(a), y = value(b), by = column.text ? collator.compare(x, y) : x - y;
     return (descending ? -by : by) || collator.compare(a.name, b.name);
   };
+  markSources(now);
   const all = (now.sources || []).filter((s) => s.name.toLowerCase().includes(wanted));
   const top = (wanted || allRows ? all : groupUp(all)).sort(order), limit = wanted || allRows ? Infinity : ROWS_SHOWN;
   for (const cell of $('source-table').tHead.rows[0].cells) {
@@ -224,8 +239,8 @@ function renderSources(now) {
   }
   const list = [];
   top.forEach((s, i) => {
-    /* What leaks, or was asked for, is never folded away. */
-    if (i < limit || s.leak || rowId(s) === wantedRow || (s.group && s.group.some((m) => rowId(m) === wantedRow))) {
+    /* What is marked, or was asked for, is never folded away. */
+    if (i < limit || s.leak || s.isWaitedFor || rowId(s) === wantedRow || (s.group && s.group.some((m) => rowId(m) === wantedRow))) {
       list.push([s, false]);
       if (s.group && openGroups.has(s.name)) { for (const m of s.group.sort(order)) { list.push([m, true]); } }
     }
@@ -254,6 +269,7 @@ function renderSources(now) {
   $('all-rows').hidden = !allRows && folded <= 0;
   set($('all-rows'), allRows ? 'Group and fold' : 'Show all ' + all.length);
   attribute($('all-rows'), 'aria-pressed', String(allRows));
+  $('older').hidden = !all.some((s) => s.older && s.pending > 0);
   $('sampled').hidden = !all.some((s) => s.started_range);
   $('no-sources').hidden = list.length > 0;
   set($('no-sources'),
@@ -268,18 +284,21 @@ function detailOf(entry) {
     cell.colSpan = columns.length;
     make('p', make('div', cell), 'hint', 'Looking at its timers \u2026');
   }
-  if (!entry.asked || performance.now() - entry.asked > 2000) { fillDetail(entry); }
+  if (moment !== null) {
+    entry.asked = 0;
+    set(entry.detail.firstChild.firstChild, 'Its timers are known only of now.');
+  } else if (!entry.asked || performance.now() - entry.asked > 2000) { fillDetail(entry); }
   return entry.detail;
 }
 async function fillDetail(entry) {
   const s = entry.source;
   entry.asked = performance.now();
-  if (isLost || moment !== null) { return; }
+  if (isLost) { return; }
   try {
     const data = JSON.parse(await ask('source/' + (s.kind || subject().kind) + '/' + s.id, 15000));
-    if (entry.detail && data.name === s.name) { showDetail(entry.detail.firstChild.firstChild, data); }
+    if (entry.detail && data.name === s.name && moment === null) { showDetail(entry.detail.firstChild.firstChild, data); }
   } catch (e) {
-    if (entry.detail && e.status) { entry.detail.firstChild.firstChild.textContent = 'Its timers cannot be seen now.'; }
+    if (entry.detail && e.status) { set(entry.detail.firstChild.firstChild, 'Its timers cannot be seen now.'); }
   }
 }
 function barList(parent, title, list) {
@@ -289,7 +308,7 @@ function barList(parent, title, list) {
     make('span', bars, '', name);
     const track = make('span', bars, 'track');
     make('i', track).style.width = Math.log2(1 + n) / most * 100 + '%';
-    make('span', bars, 'count', n < 10 && n % 1 ? n.toFixed(1) : count(n));
+    make('span', bars, 'count', count(n));
   }
   box.append(list.length ? bars : make('p', null, 'hint', 'None.'));
 }
@@ -297,8 +316,10 @@ function showDetail(box, data) {
   const late = new Map(), round = (ns) => Math.pow(2, Math.ceil(Math.log2(ns)));
   for (const [ns, n] of data.late) { late.set(round(ns), (late.get(round(ns)) || 0) + n); }
   box.replaceChildren();
+  box.said = null;
+  make('h3', box, 'wide', plain(data.name));
   barList(box, 'When they are due', data.coming.map((n, i) => [COMING[i], n]).filter((x) => x[1]));
-  barList(box, 'How late they were, in about ten seconds', Array.from(late, ([ns, n]) => ['< ' + duration(ns), n]));
+  barList(box, 'How late they were, in the last ten seconds', Array.from(late, ([ns, n]) => [duration(ns / 2) + ' \u2013 ' + duration(ns), Math.round(n)]).filter((x) => x[1]));
   const part = make('div', box, 'wide'), table = make('table');
   const few = data.timers.length < data.pending;
   make('h3', part, '', few ? data.timers.length + ' of ' + count(data.pending) + ' timers, chosen at random' : 'Its timers');
@@ -309,7 +330,8 @@ function showDetail(box, data) {
   for (const t of data.timers.sort((a, b) => a.due_ns - a.overdue_ns - b.due_ns + b.overdue_ns)) {
     const row = body.insertRow();
     const due = t.running ? 'is running' : t.overdue_ns ? longTime(t.overdue_ns) + ' ago' : 'in ' + longTime(t.due_ns);
-    const texts = [t.timer, due, t.period_ns ? longTime(t.period_ns) : '\u2013', (t.older ? '\u2265 ' : '') + seconds(t.age_s), String(t.worker)];
+    const age = (t.older ? '\u2265 ' : '') + (t.age_ms ? longTime(t.age_ms * 1e6) : '< 250 ms'); /* of looks */
+    const texts = [t.timer, due, t.period_ns ? longTime(t.period_ns) : '\u2013', age, String(t.worker)];
     texts.forEach((text, i) => make('td', row, i ? '' : 'code', text));
   }
 }
@@ -348,7 +370,7 @@ function renderWorkers(now) {
     row.classList.toggle('stuck', isStuck);
     row.dataset.worker = (w.kind || now.kind) + w.id;
     set(row.cells[0], (w.kind ? w.kind + ' ' : '') + w.id);
-    set(row.cells[1], isStuck ? 'stuck for ' + (w.stuck_ms / 1000).toFixed(1) + ' s in ' + plain(w.callback) : w.state);
+    set(row.cells[1], isStuck ? 'stuck for ' + (w.stuck_ms / 1000).toFixed(1) + ' s in ' + plain(w.callback) + '; timers as of then' : w.state);
     set(row.cells[2].firstChild, percent(w.busy));
     meter(row.cells[2].lastChild, w.busy, 1, 'busy');
     set(row.cells[3], count(w.timers));
@@ -383,27 +405,29 @@ function heatOf(list) {
   low = Math.max(0, Math.min(low, high) - 1);
   return { low: low, high: Math.min(HEAT_ROWS - 1, Math.max(high + 1, low + 9)), most: most };
 }
+/* How far below the top a lateness is: row r goes from bound(r - 1) up to bound(r). */
+function heatPlace(ns) { return (heatRange[1] - Math.log2(ns) + HEAT_FIRST_BIT) / (heatRange[1] - heatRange[0] + 1); }
 function drawQuantile(draw, list, last, q, colour, dashes) {
-  const [low, high] = heatRange, w = draw.canvas.width / heatSpan, h = draw.canvas.height / (high - low + 1);
+  const w = draw.canvas.width / heatSpan;
   let before = -2;
   draw.beginPath();
   for (const column of list) {
     const ns = quantile(column.slice(1), q), x = heatSpan - 1 - (last - column[0]);
     if (!ns || x < 0) { continue; }
-    const y = (high - Math.log2(ns) + HEAT_FIRST_BIT + 0.5) * h;
+    const y = heatPlace(ns) * draw.canvas.height;
     if (x === before + 1) { draw.lineTo((x + 0.5) * w, y); } else { draw.moveTo((x + 0.5) * w, y); }
     before = x;
   }
   draw.strokeStyle = colour; draw.lineWidth = 1.5 * devicePixelRatio; draw.setLineDash(dashes); draw.stroke(); draw.setLineDash([]);
 }
 /* At 1 us, 10 us and so on, wherever that is between the rows. */
-function drawAxis(low, high) {
+function drawAxis() {
   const labels = [];
-  for (let ns = 1e3; ns <= 1e11; ns *= 10) {
-    const place = high - (Math.log2(ns) - HEAT_FIRST_BIT), height = high - low + 1;
-    if (place < -1 || place > height - 0.3) { continue; }
+  for (let ns = 1e3; ns <= 1e12; ns *= 10) {
+    const place = heatPlace(ns);
+    if (place < 0 || place > 1) { continue; }
     const label = make('span', null, '', duration(ns));
-    label.style.top = Math.max(2, (place + 1) / height * 100) + '%';
+    label.style.top = place * 100 + '%';
     labels.push(label);
   }
   $('heat-axis').replaceChildren(...labels);
@@ -447,7 +471,7 @@ function renderHeat(now) {
   set($('heat-time').children[0], minutes + ' minutes ago');
   set($('heat-time').children[1], minutes / 2 + (minutes === 2 ? ' minute ago' : ' minutes ago'));
   set($('heat-most'), count(most));
-  drawAxis(low, high);
+  drawAxis();
 }
 function readHeat() {
   const list = snapshot ? historyOf(subject().kind).late : [];
@@ -460,12 +484,6 @@ function readHeat() {
   const here = heatRow === null ? '' : '; ' + (heatRow ? duration(bound(heatRow - 1)) : '0') + ' to ' + duration(bound(heatRow)) + ' late: ' + count(rows[heatRow]);
   set($('heat-read'), ago + ', ' + all + ', half less than ' + half + ' late, 99 % less than ' + most + here);
 }
-/* A busy program misses a second now and then: the next one that it recorded, in the direction of the step. */
-function recorded(second, step) {
-  const all = historyOf(subject().kind).late.map((column) => column[0]);
-  const found = step > 0 ? all.find((s) => s >= second) : all.reverse().find((s) => s <= second);
-  return found === undefined ? second : found;
-}
 function moveRow(row) { heatRow = Math.min(heatRange[1], Math.max(heatRange[0], row)); }
 $('heat').addEventListener('keydown', (event) => {
   const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], PageUp: [-60, 0],
@@ -473,7 +491,7 @@ $('heat').addEventListener('keydown', (event) => {
   if (!step || !snapshot) { return; }
   event.preventDefault();
   moveRow((heatRow === null ? heatRange[0] + 1 : heatRow) + step[1]);
-  pointAt(recorded((moment === null ? lastSecond(subject().kind) : moment) + step[0], step[0]), true);
+  pointAt((moment === null ? kept(Infinity) : moment) + step[0], true, step[0]);
   keep();
 });
 $('heat').addEventListener('pointermove', (event) => {
@@ -490,6 +508,7 @@ let tasksOpen = false, tasksAsked = 0;
 function renderTasks() {
   const tasks = snapshot.tasks;
   $('tasks').hidden = !tasks;
+  $('task-table').hidden = !tasksOpen || moment !== null; /* what each waits for is known only of now */
   document.querySelector('nav a[href="#tasks"]').hidden = !tasks;
   if (!tasks) { return; }
   set($('task-hint'), several(tasks.tasks, 'task', 'tasks') + ', ' + count(tasks.operations) + ' operations, ' + count(tasks.timeouts) + ' of which timed out.');
@@ -521,6 +540,10 @@ function wheel() {
   const wheels = subject().wheels || [];
   return wheels.find((w) => w.name === wheelName) || wheels[0];
 }
+/* The worker of a wheel, if it is stuck: it publishes nothing then. */
+function stuckWorker(now, shown) {
+  return (now.workers || []).find((w) => w.state === 'stuck' && (w.kind ? w.kind + ', ' : '') + 'worker ' + w.id === shown.name);
+}
 function levelText(level, shown, i) {
   const slot = shown.tick_ns * Math.pow(2, level.shift), entries = level.cells.reduce((a, b) => a + b, 0);
   const long = slot < 1e9 ? duration(slot) : seconds(Math.round(slot / 1e9));
@@ -531,11 +554,15 @@ function renderWheel(now) {
   const shown = wheel(), list = $('levels');
   $('wheel-label').hidden = (now.wheels || []).length < 2;
   const texts = shown ? shown.levels.map((level, i) => levelText(level, shown, i)) : ['Nothing was published yet.'];
+  const stuck = shown && stuckWorker(now, shown);
+  if (stuck) { texts.unshift('As of ' + longTime(stuck.stuck_ms * 1e6) + ' ago: worker ' + stuck.id + ' is stuck.'); }
+  $('wheel-box').classList.toggle('past', Boolean(stuck));
   while (list.children.length > texts.length) { list.lastChild.remove(); }
   texts.forEach((text, i) => { set(list.children[i] || make('li', list), text); });
   attribute($('rings'), 'aria-label', 'Rings of the levels. ' + texts.join('. '));
 }
 function clockOf(now, shown) {
+  if (stuckWorker(now, shown)) { return shown.now_ns; }
   const base = now.now_ns === undefined ? shown.now_ns : now.now_ns, stands = paused || isLost || moment !== null || calm.matches;
   return stands || now.kind === 'wheel' ? base : base + Math.min(performance.now() - shownAt, 2000) * 1e6;
 }
@@ -596,10 +623,10 @@ function drawRings() {
 function render() {
   const names = subjectsOf(snapshot).map((s) => s.name), now = subject();
   choose($('subject'), names, now.name);
-  $('subject-label').hidden = names.length < 2;
+  $('subject').hidden = names.length < 2;
   set($('who'), plain(snapshot.name) + ', process ' + snapshot.pid);
   document.title = (live.troubles.length ? '\u25b2 ' : '') + plain(snapshot.name) + ' \u2013 verge scope';
-  if (!isLost) { showTroubles(snapshot.troubles, snapshot.trouble_count - snapshot.troubles.length); }
+  if (!isLost) { showTroubles(snapshot.troubles, snapshot.trouble_count - snapshot.troubles.length, pastTroubles()); }
   renderFigures(now); renderMoment(); renderSources(now); renderComing(now); renderWorkers(now); renderHeat(now);
   renderTasks(); renderWheel(now); renderPanels(); readHeat();
 }
@@ -607,7 +634,7 @@ function pause() {
   paused = !paused;
   attribute($('pause'), 'aria-pressed', String(paused));
   set($('pause'), paused ? 'Go on' : 'Pause');
-  if (paused) { say('paused', false); }
+  showState();
 }
 const themes = ['system', 'light', 'dark'];
 function retheme(theme) {
@@ -627,7 +654,7 @@ $('wheel-choice').addEventListener('change', () => { wheelName = $('wheel-choice
 $('moment').addEventListener('input', () => {
   const back = Number($('moment').value);
   if (!snapshot) { return; }
-  if (back === 0) { toNow(); } else { pointAt(lastSecond(subject().kind) + back, true); keep(); }
+  if (back === 0) { toNow(); } else { pointAt(kept(Infinity) + back, true); keep(); }
 });
 $('to-now').addEventListener('click', toNow);
 $('compare').addEventListener('click', compare);
@@ -638,7 +665,6 @@ $('list-tasks').addEventListener('click', () => {
   tasksAsked = 0;
   attribute($('list-tasks'), 'aria-expanded', String(tasksOpen));
   set($('list-tasks'), tasksOpen ? 'Hide tasks' : 'List tasks');
-  $('task-table').hidden = !tasksOpen;
   if (snapshot) { renderTasks(); }
 });
 document.addEventListener('keydown', (event) => {

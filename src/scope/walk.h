@@ -3,9 +3,8 @@
  * scope/walk.h - walks over all timers of a service, some at a time: who started them, when they are due, how old they
  * are.
  *
- * The walk reads records while their owners use them. Each field is read atomically, but not all together. So a record
- * that is used for a new timer at that moment may be counted once for the wrong source or time. The walk changes
- * nothing and holds no handle, so no other thread is affected by it.
+ * The walk reads records while their owners use them. So a record that is used for a new timer at that moment may be
+ * counted once for the wrong source or time. The walk changes nothing, so no other thread is affected by it.
  *
  * Age. A record does not store when its timer was started. The walk remembers for each record when it first saw the
  * current generation. A timer that was there in the first round may be older than that.
@@ -13,7 +12,7 @@
 #ifndef VERGE_SRC_SCOPE_WALK_H
 #define VERGE_SRC_SCOPE_WALK_H
 
-#include "service/service_internal.h"
+#include "service/observe.h"
 
 enum {
     VERGE__WALK_AT_ONCE = 65536,
@@ -25,19 +24,19 @@ enum {
 
 typedef struct verge__walk_result {
     uint64_t pending[VERGE__SOURCE_COUNT];
-    uint32_t overdue[VERGE__SOURCE_COUNT]; /* since more than OVERDUE_AFTER_NS */
+    uint32_t overdue[VERGE__SOURCE_COUNT];    /* since more than OVERDUE_AFTER_NS */
+    uint16_t overdue_on[VERGE__SOURCE_COUNT]; /* the worker of one of them */
     uint64_t coming[VERGE__COMING_BUCKETS];
     uint64_t most_overdue_ns;
-    uint32_t oldest_s[VERGE__SOURCE_COUNT];
-    bool is_older[VERGE__SOURCE_COUNT]; /* than oldest_s, as it was there in the first round */
+    uint32_t oldest_quarters[VERGE__SOURCE_COUNT]; /* of a second */
+    bool is_older[VERGE__SOURCE_COUNT];            /* than that, as it was there in the first round */
 } verge__walk_result;
 
 /* A timer of a source that is looked at more closely. */
 typedef struct verge__detail_timer {
-    verge_timer timer;
-    uint64_t deadline_ns, period_ns;
-    uint32_t worker, age_s;
-    bool is_older, is_running;
+    verge__seen_timer seen;
+    uint32_t age_quarters;
+    bool is_older;
 } verge__detail_timer;
 
 typedef struct verge__detail {
@@ -52,7 +51,7 @@ typedef struct verge__walk {
     uint64_t began_ns; /* on the caller's clock */
     uint32_t next;     /* index of the record */
     uint32_t round_count;
-    uint32_t **seen; /* by segment: of each record, generation << 16 | seconds since began_ns */
+    uint32_t **seen; /* by page: of each record, some of its generation, and the quarters of a second since began_ns */
     size_t seen_count;
     verge__walk_result under_way, last;     /* last: of the round that was finished last */
     uint8_t detail_of[VERGE__SOURCE_COUNT]; /* 1 + the index of its detail; 0: it has none */

@@ -96,7 +96,7 @@ static uint64_t next_ns(const verge_scope *scope, uint64_t now_ns, uint64_t look
 intptr_t verge__scope_watch(void *argument) {
     verge_scope *scope = argument;
     uint64_t looked_ns = 0;
-    int error = verge_mutex_lock(&scope->guard);
+    int error = verge_mutex_lock(&scope->mutex, VERGE_NEVER);
     while (error == 0 || error == -ETIMEDOUT) {
         const uint64_t now_ns = verge_now();
         note_second(scope, now_ns);
@@ -111,10 +111,10 @@ intptr_t verge__scope_watch(void *argument) {
         if (scope->look_count > 0 && now_ns >= scope->poke_ns) {
             poke(scope, now_ns);
         }
-        error = verge_condition_wait_until(&scope->wanted, &scope->guard, next_ns(scope, now_ns, looked_ns));
+        error = verge_condition_wait(&scope->wanted, &scope->mutex, next_ns(scope, now_ns, looked_ns));
     }
     look_away(scope);
-    (void)verge_mutex_unlock(&scope->guard);
+    (void)verge_mutex_unlock(&scope->mutex);
     return 0;
 }
 
@@ -127,20 +127,20 @@ void verge__scope_want_looks(verge_scope *scope) {
 
 int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns,
                               verge__message **ret_message) {
-    int error = verge_mutex_lock(&scope->guard);
+    int error = verge_mutex_lock(&scope->mutex, VERGE_NEVER);
     if (error != 0) {
         return error;
     }
     while (error == 0 && (scope->message == NULL || scope->message_count == *number)) {
         verge__scope_want_looks(scope);
-        error = verge_condition_wait_until(&scope->changed, &scope->guard, deadline_ns);
+        error = verge_condition_wait(&scope->changed, &scope->mutex, deadline_ns);
     }
     if (error == 0) {
         *number = scope->message_count;
         *ret_message = scope->message;
         scope->message->holders++;
     }
-    (void)verge_mutex_unlock(&scope->guard);
+    (void)verge_mutex_unlock(&scope->mutex);
     return error;
 }
 

@@ -13,7 +13,7 @@ void verge__free_or_send(verge_service *service, verge_worker *bound, verge__tim
         return; /* the thread that takes it out of its list frees it */
     }
     if (bound != NULL && verge__word_owner(word) == bound->id) {
-        verge__worker_count_live(bound, verge__timer_is_filed(timer) ? -1 : 0);
+        verge__worker_count_timer(bound, verge__timer_is_filed(timer) ? -1 : 0);
         verge__worker_free(bound, timer, index);
         return;
     }

@@ -26,7 +26,7 @@ int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns) {
     }
     worker->late[0] = worker->late[1] = NULL;
     worker->late_list = 0;
-    worker->round_end = worker->calendar.cursor;
+    worker->wave_end = worker->calendar.cursor;
     return 0;
 }
 
@@ -36,8 +36,8 @@ void verge__worker_deinit_wheel(verge_worker *worker) {
 
 /* ---- filing ---- */
 
-/* A free record is counted, whether it is in the wheel or not. So a timer that has just been one, and is still filed,
- * is counted, too: then the count stays. */
+/* The caller keeps `held` right: it adds 1 for a timer that was in no wheel. A free record is counted there, whether it
+ * is in the wheel or not. So if the timer has just been a free record, nothing is added. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
     if (verge__timer_is_filed(timer)) {
@@ -56,7 +56,7 @@ void verge__worker_file(verge_worker *worker, verge__timer *timer) {
 static verge__timer *taken_out(verge_worker *worker, verge__node *node) {
     verge__timer *timer = verge__timer_of(node);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);
-    verge__worker_count_live(worker, verge__word_state(word) == VERGE__FREE ? 0 : -1);
+    verge__worker_count_timer(worker, verge__word_state(word) == VERGE__FREE ? 0 : -1);
     return timer;
 }
 

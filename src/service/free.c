@@ -22,14 +22,14 @@ static void count_free(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
 }
 
-/* A free record is counted, whether it has an entry or not. */
+/* Withdraws a free record. The counts stay: a free record is counted, whether it is in the wheel or not. */
 static void withdraw(verge_worker *worker, verge__timer *timer) {
     if (verge__timer_is_filed(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
     }
 }
 
-/* Gives the records that were freed first to the pool, after taking out their entries. */
+/* Takes the records that were freed first out of the wheel, and gives them to the pool. */
 static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
     if (count == 0) {
@@ -99,9 +99,9 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
     VERGE__INVARIANT(verge__word_state(word) == VERGE__FREE && (word & VERGE__LINKED) == 0,
                      "S1: a record on a free list is FREE and not LINKED");
     if (VERGE__UNLIKELY(verge__word_generation(word) == 0)) {
-        /* It has no generations left. It stays DEAD, so that its handles stay invalid. */
+        /* It has no generations left. From now on it is SPENT, so that its handles stay invalid. */
         withdraw(worker, timer);
-        verge__word_publish(timer, word | VERGE__DEAD);
+        verge__word_publish(timer, word | VERGE__SPENT);
         return;
     }
     if (VERGE__UNLIKELY(verge__worker_free_count(worker) == VERGE__FREE_KEPT)) {

@@ -6,8 +6,8 @@
  * empties its inbox. The sender first pushes, and then reads whether the receiver is there. Both are sequentially
  * consistent, so at least one of them sees the other. If the sender finds the seat vacant, it takes the inbox and
  * sends the records on. It holds the service's lock for that, as joining and leaving workers do: a record in the inbox
- * of a worker may have an entry in that worker's wheel, and then only this worker may take it. Orphans have no entry,
- * so any worker may take them.
+ * of a worker may also be in that worker's wheel, and then only this worker may take it. Orphans are in no wheel, so
+ * any worker may take them.
  */
 #include "service/inbox.h"
 
@@ -72,7 +72,7 @@ static uint64_t load_of(const verge_worker *worker) {
     bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
     bool is_new = !atomic_load_explicit(&worker->has_made_a_pass, memory_order_relaxed);
     uint64_t on_the_way = atomic_load_explicit(&worker->inbox.head, memory_order_relaxed) >> 32;
-    return (verge__worker_live(worker) + on_the_way) | (uint64_t)is_stuck << 63 | (uint64_t)is_new << 62;
+    return (verge__worker_timer_count(worker) + on_the_way) | (uint64_t)is_stuck << 63 | (uint64_t)is_new << 62;
 }
 
 /* Whether a worker sleeps. A worker that is awake checks its inbox before it goes to sleep. */
@@ -92,7 +92,7 @@ static uint32_t pick(const verge_service *service, bool only_asleep) {
         if (seat_state(worker) != VERGE__SEAT_JOINED || (only_asleep && !is_asleep(worker))) {
             continue;
         }
-        uint64_t load = count > 1 ? load_of(worker) : 0; /* another thread writes what it reads */
+        uint64_t load = count > 1 ? load_of(worker) : 0; /* load_of reads what other threads write */
         if (load < least) {
             least = load;
             picked = id;
@@ -131,7 +131,7 @@ void verge__wake_for_orphans(verge_service *service) {
 
 /*
  * While there is no worker, nobody frees cancelled timers. So the thread that adds orphans does, each time their number
- * has doubled since the last time. The live ones go back to the orphans, and a worker that has joined meanwhile is
+ * has doubled since the last time. The pending ones go back to the orphans, and a worker that has joined meanwhile is
  * woken.
  */
 static void sweep_orphans(verge_service *service, uint32_t count) {
@@ -140,23 +140,23 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
         return;
     }
     verge__chain kept = VERGE__CHAIN_EMPTY;
-    verge__chain dead = VERGE__CHAIN_EMPTY;
+    verge__chain spent = VERGE__CHAIN_EMPTY;
     for (verge__chain all = verge__inbox_take(&service->orphans, table); all.count > 0;) {
         uint32_t index = verge__chain_pop(&all, table);
         verge__timer *timer = verge__table_at(table, index);
         uint64_t word = verge__word_load(timer);
-        /* T3. A DEAD record stays DEAD, and no other thread changes it. One without generations left is left to a
+        /* T3. A SPENT record stays SPENT, and no other thread changes it. One without generations left is left to a
          * worker. */
-        bool is_free = verge__word_state(word) == VERGE__DEAD && verge__word_generation(word) != 0;
+        bool is_free = verge__word_state(word) == VERGE__SPENT && verge__word_generation(word) != 0;
         if (is_free) {
             VERGE__INVARIANT(!verge__timer_is_filed(timer), "S2: an orphan is in no wheel");
             verge__word_publish(timer, verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), 0));
         }
-        verge__chain_push(is_free ? &dead : &kept, table, index);
+        verge__chain_push(is_free ? &spent : &kept, table, index);
     }
     atomic_store_explicit(&service->orphans_allowed, 2 * kept.count + verge__orphans_min, memory_order_relaxed);
-    if (dead.count > 0) {
-        verge__table_give(table, dead.first, dead.last, dead.count);
+    if (spent.count > 0) {
+        verge__table_give(table, spent.first, spent.last, spent.count);
     }
     if (kept.count > 0) {
         (void)verge__inbox_push(&service->orphans, table, kept);
@@ -174,11 +174,11 @@ void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain,
         }
         uint32_t count = verge__inbox_push(&worker->inbox, table, chain);
         if (VERGE__LIKELY(seat_state(worker) != VERGE__SEAT_VACANT)) {
-            verge__park_wake(worker, count >= VERGE__DEAD_BEFORE_WAKE ? 0 : deadline_ns);
+            verge__park_wake(worker, count >= VERGE__SPENT_BEFORE_WAKE ? 0 : deadline_ns);
             return;
         }
-        /* These may include records of other threads, which left them to this thread. Their owner field is out of
-         * date. */
+        /* The chain may include records of other threads, which left them to this thread. The owner field of the
+         * records is out of date. */
         chain = take_back(service, worker);
         worker_id = verge__service_pick(service);
         deadline_ns = 0;
@@ -197,7 +197,7 @@ static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
     switch (verge__word_state(word)) {
     case VERGE__RUNNING_STATE:
         return word & ~VERGE__LINKED;
-    case VERGE__DEAD:
+    case VERGE__SPENT:
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), worker->id);
     default: /* AGAIN is cleared: this worker files it now */
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__AGAIN), worker->id);
@@ -214,7 +214,7 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
             VERGE__INVARIANT(!verge__timer_is_filed(timer), "S3: a record that changes its owner is in no wheel");
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
-    if (verge__word_state(word) == VERGE__DEAD) {
+    if (verge__word_state(word) == VERGE__SPENT) {
         verge__worker_withdraw(worker, timer); /* its place may come up after its last deadline */
         verge__worker_free(worker, timer, index);
     }
@@ -254,7 +254,7 @@ void verge__worker_receive(verge_worker *worker) {
             continue;
         }
         if (verge__worker_take(worker, timer, index)) {
-            verge__worker_count_live(worker, verge__timer_is_filed(timer) ? 0 : 1);
+            verge__worker_count_timer(worker, verge__timer_is_filed(timer) ? 0 : 1);
             verge__worker_file(worker, timer);
         }
     }

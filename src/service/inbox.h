@@ -7,7 +7,8 @@
  *
  * Push (release) pairs with take (acquire): the thread that takes a record sees what its pusher wrote. There is no ABA
  * problem, because a take removes all records. Both are also sequentially consistent, for the rule "push, then read
- * whether the owner sleeps or has left" against "write so, then read the inbox" (park.h, leave.c).
+ * whether the owner sleeps or has left" against "write that it sleeps or leaves, then read the inbox" (park.h,
+ * leave.c).
  */
 #ifndef VERGE_SRC_SERVICE_INBOX_H
 #define VERGE_SRC_SERVICE_INBOX_H

@@ -5,17 +5,14 @@
 #include <string.h>
 
 #include "base/exchange.h"
+#include "base/sized.h"
 #include "service/last_pass.h"
 #include "service/park.h"
 #include "service/turn.h"
 
-int verge_worker_options_init_sized(verge_worker_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < sizeof(size_t)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    options->struct_size = struct_size;
-    return 0;
+int verge_worker_options_init(verge_worker_options *options, size_t struct_size) {
+    const verge_worker_options defaults = {0};
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
 /* ---- seats; under the service's lock ---- */
@@ -107,10 +104,10 @@ static int take_seat(verge_service *service, const verge_worker_options *options
     bool has_short_ways = service->options.timer_cap == 0 && !verge__service_watches(service);
     worker->has_short_ways = has_short_ways;
     worker->machine_has_cas = verge__machine_has_cas();
-    worker->look_seen = 0;
-    atomic_store_explicit(&worker->starts_left, 0, memory_order_relaxed);
-    atomic_store_explicit(&worker->cancels_left, 0, memory_order_relaxed);
-    atomic_store_explicit(&worker->fires_left, 0, memory_order_relaxed);
+    worker->shown.look_seen = 0;
+    atomic_store_explicit(&worker->shown.starts_left, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.cancels_left, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.fires_left, 0, memory_order_relaxed);
     verge__worker_set_short_ways(worker);
     worker->scheduled_here = verge__word_with_owner(VERGE__SCHEDULED, worker->id);
     worker->is_in_pass = worker->is_in_callback = worker->wants_to_leave = false;
@@ -145,22 +142,21 @@ int verge__service_join(verge_service *service, const verge_worker_options *opti
     return error;
 }
 
-int verge_worker_join(verge_service *service, const verge_worker_options *options, verge_worker **ret_worker) {
-    verge_worker_options defaults;
-    (void)verge_worker_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
-    if (service == NULL || ret_worker == NULL || options->struct_size != sizeof(*options)) {
+int verge_worker_join(verge_service *service, const verge_worker_options *given, verge_worker **ret_worker) {
+    verge_worker_options options = {0};
+    if (service == NULL || ret_worker == NULL ||
+        (given != NULL && verge__sized_read(given, &options, sizeof(options)) != 0)) {
         return -EINVAL;
     }
-    if (!options->unbound && verge__bound(service) != NULL) {
+    if (!options.unbound && verge__bound(service) != NULL) {
         return -EBUSY;
     }
     verge_worker *worker = NULL;
-    int error = verge__service_join(service, options, false, &worker);
+    int error = verge__service_join(service, &options, false, &worker);
     if (error != 0) {
         return error;
     }
-    if (!options->unbound) {
+    if (!options.unbound) {
         verge__bind_until_thread_ends(worker);
     }
     *ret_worker = worker;
@@ -176,7 +172,7 @@ verge_service *verge_worker_service(const verge_worker *worker) {
 }
 
 size_t verge_worker_count(const verge_worker *worker) {
-    return worker == NULL ? 0 : verge__worker_live(worker);
+    return worker == NULL ? 0 : verge__worker_timer_count(worker);
 }
 
 uint64_t verge__worker_last_pass_ns(const verge_worker *worker) {

@@ -31,7 +31,7 @@ static void sort(departure *departing) {
     departing->chain = overdue;
 }
 
-/* In pieces. Each goes to the worker with the fewest timers at that moment. */
+/* Sends the timers in pieces. Each piece goes to the worker that has the fewest timers at that moment. */
 static void send_off(departure *departing) {
     verge_service *service = departing->from->service;
     const verge__table *table = &service->table;
@@ -64,19 +64,20 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     return is_scheduled;
 }
 
-/* A timer from the wheel. If it is already LINKED, or DEAD, it is on its way to an inbox. */
+/* Adds a timer from the wheel. Two kinds are not added. A LINKED or SPENT record is already on its way to an inbox. A
+ * free record goes to the pool afterwards. */
 static void send_timer(departure *departing, verge__timer *timer) {
     if (verge__worker_unlink(departing->from, timer)) {
         add(departing, verge__table_index(&departing->from->service->table, timer));
     }
 }
 
-/* First the late timers, of this round and the next. Then those of the current tick, and of all later ticks, in
- * order. */
+/* Empties the wheel: first the late timers, of this wave and the next; then those of the current tick, and of all later
+ * ticks, in order. */
 static void send_wheel(departure *departing) {
     verge_worker *worker = departing->from;
     verge__timer *timer = NULL;
-    for (int round = 0; round < 2; round++) {
+    for (int wave = 0; wave < 2; wave++) {
         while ((timer = verge__worker_pop_late(worker)) != NULL) {
             send_timer(departing, timer);
         }
@@ -98,7 +99,7 @@ static void send_chain(departure *departing, verge__chain *chain) {
     }
 }
 
-/* If the worker's thread died in a callback, that timer is still RUNNING. It ends here. */
+/* If the worker's thread died in a callback, the timer of that callback is still RUNNING. It ends here. */
 static void end_running(verge_worker *worker) {
     verge_timer handle = atomic_load_explicit(&worker->running, memory_order_relaxed);
     if (handle == 0) {
@@ -108,7 +109,7 @@ static void end_running(verge_worker *worker) {
     uint64_t word = verge__word_load(timer);
     uint64_t to = 0;
     do {
-        /* It is cancelled, so the thread that writes its deadline ends it. */
+        /* If a thread is writing its deadline, the timer is cancelled, and that thread ends it. */
         bool is_written = (word & VERGE__WRITING) != 0;
         to = is_written ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED | VERGE__QUIT
                         : verge__word_ended(word);
@@ -124,8 +125,8 @@ static void end_running(verge_worker *worker) {
 
 /*
  * A seat has three states. JOINED: the worker is chosen for new timers. LEAVING: it is not chosen any more, but
- * records sent to it stay in its inbox, because they may have entries in its wheel. VACANT: no record has an entry
- * here, and a thread that sends a record here sends it on (inbox.c).
+ * records sent to it stay in its inbox, because they may also be in its wheel. VACANT: no record is in its wheel
+ * any more, and a thread that sends a record here sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
     departure departing = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
@@ -136,9 +137,9 @@ static void leave_now(verge_worker *worker) {
     send_chain(&departing, &worker->overdue);
     send_chain(&departing, &worker->incoming);
     send_off(&departing);
-    VERGE__INVARIANT(verge__worker_live(worker) == 0, "S2: a worker that has left has no timer");
+    VERGE__INVARIANT(verge__worker_timer_count(worker) == 0, "S2: a worker that has left has no timer");
     verge__worker_give_all_free(worker);
-    atomic_store_explicit(&worker->tally.entries, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.linked, 0, memory_order_relaxed);
     verge__worker_deinit_wheel(worker);
 }
 

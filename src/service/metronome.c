@@ -74,7 +74,7 @@ uint64_t verge_service_now(const verge_service *service) {
                : verge__service_clock(service);
 }
 
-/* ---- its own ---- */
+/* ---- the metronome's side ---- */
 
 static uint64_t tick(verge_service *service) {
     uint64_t now_ns = verge__service_clock(service);

@@ -41,11 +41,11 @@ static int run_all(const verge_service *service) {
 static uint64_t next_of_all(const verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     uint64_t first_ns = VERGE_NEVER;
-    if (verge__service_pending(service) == 0) { /* entries of cancelled timers do not count */
+    if (verge__service_pending(service) == 0) { /* nodes of cancelled timers do not count */
         return VERGE_NEVER;
     }
     for (uint32_t id = 1; id <= count; id++) {
-        const uint64_t next_ns = verge_worker_next(verge__service_seat(service, id));
+        const uint64_t next_ns = verge_worker_next_wakeup(verge__service_seat(service, id));
         first_ns = next_ns < first_ns ? next_ns : first_ns;
     }
     return first_ns;

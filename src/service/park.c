@@ -67,7 +67,7 @@ void verge__park_wake(verge_worker *worker, uint64_t deadline_ns) {
         if (until_ns <= VERGE__WAKING || until_ns <= deadline_ns) {
             return;
         }
-        VERGE__STEP("wake: claim");
+        VERGE__STEP("wake: take");
     } while (!atomic_compare_exchange_strong_explicit(&worker->wait_until_ns, &until_ns, VERGE__WAKING,
                                                       memory_order_seq_cst, memory_order_seq_cst));
     VERGE__STEP("wake: signal");

@@ -39,16 +39,16 @@
 /* Steps 1 and 2: writes until when the worker sleeps. */
 void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
 
-/* After that: whether there is no reason to stay awake, apart from the inbox. */
+/* After verge__park_say: returns whether there is no reason to stay awake, apart from the inbox. */
 bool verge__park_may_sleep(verge_worker *worker);
 
-/* Steps 1 to 3. False: the worker must stay awake. The caller does the rest: */
+/* Steps 1 to 3. False: the worker must stay awake. In either case the caller ends with verge__park_end. */
 bool verge__park_begin(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
 
-/* sleeping (step 4), */
+/* Step 4: sleeps. */
 void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns);
 
-/* and waking up (step 5). */
+/* Step 5: the worker is awake. */
 void verge__park_end(verge_worker *worker);
 
 /* Wakes a worker that sleeps beyond deadline_ns. 0: wakes it in any case. */
@@ -65,8 +65,8 @@ void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uin
  */
 void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word);
 
-/* Wakes the threads that wait for a timer: its claim is decided (T4), its callback has returned (T5), or its thread has
- * died. */
+/* Wakes the threads that wait for a timer: its claim is decided (T4), its callback has returned (T5), or the worker's
+ * thread has died in the callback. */
 static inline void verge__worker_release_waiters(verge_worker *worker) {
     (void)atomic_fetch_add_explicit(&worker->returns, 1, memory_order_release);
     verge__futex_wake_all(&worker->returns);

@@ -2,22 +2,23 @@
 /*
  * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs the timers that are due.
  *
- * Due timers run in rounds. A round first runs the timers that came too late for their tick: those that other threads
- * sent, by deadline, and then those that were started here. Then it runs the ticks up to the time at which the round
- * began. If a callback starts a timer for now or the past, that timer belongs to the next round, and a round begins
+ * Due timers run in waves. A wave first runs the timers that came too late for their tick: those that other threads
+ * sent, by deadline, and then those that were started here. Then it runs the ticks up to the time at which the wave
+ * began. If a callback starts a timer for now or the past, that timer belongs to the next wave, and a wave begins
  * with a new pass. So a timer waits only for timers that were due before it, however many start themselves again, and
  * however small the batch is.
  */
 #include <errno.h>
 
 #include "base/probes.h"
+#include "histogram/histogram_internal.h"
 #include "service/park.h"
 #include "service/turn.h"
 
 enum {
-    ENTRIES_MOVED_AT_ONCE = 8192, /* how many entries may move to lower levels in one pass */
-    ENTRIES_SEEN_AT_ONCE = 8192,  /* how many entries may come up in one pass, those of ended timers included */
-    NAP_AFTER = 2,                /* so many records since the last sleep make the next one a nap */
+    NODES_MOVED_AT_ONCE = 8192, /* how many nodes may move to lower levels in one pass */
+    NODES_SEEN_AT_ONCE = 8192,  /* how many nodes may come up in one pass, those of ended timers included */
+    NAP_AFTER = 2,              /* so many records since the last sleep make the next one a nap */
     NAP_NS = 4000000,
 };
 
@@ -26,7 +27,7 @@ enum {
 /* What happened to a timer that came up. */
 typedef enum verge__fate {
     VERGE__FATE_RAN,
-    VERGE__FATE_GONE,  /* another worker has it now, or it comes back through the inbox */
+    VERGE__FATE_GONE,  /* it has ended, another worker has it now, or it comes back through the inbox */
     VERGE__FATE_ENDED, /* it was cancelled at the last moment, and is freed */
     VERGE__FATE_MOVED, /* its deadline is later now */
 } fate;
@@ -86,7 +87,7 @@ static verge_firing announce(verge_worker *worker, verge__timer *timer) {
         verge_interval interval = {.period_ns = 0};
         (void)verge_interval_init(&interval, deadline_ns, period_ns, verge__timer_policy(timer));
         (void)verge_interval_next(&interval, worker->now_ns, &tick);
-        verge__timer_set_deadline(timer, verge_interval_deadline(&interval));
+        verge__timer_set_deadline(timer, interval.deadline_ns);
     }
     return (verge_firing){.service = worker->service,
                           .worker = worker,
@@ -106,7 +107,7 @@ static bool goes_on(const verge__timer *timer, uint64_t word) {
     return (word & VERGE__QUIT) == 0 && ((word & VERGE__AGAIN) != 0 || is_periodic) && has_deadline;
 }
 
-/* T5. Whether it has ended. */
+/* T5. Returns whether the timer has ended. */
 static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
     bool again = false;
@@ -128,7 +129,7 @@ static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     if (!again && (word & VERGE__LINKED) == 0) {
         verge__worker_free(worker, timer, index);
     } else if (again && (to & VERGE__LINKED) == 0) {
-        verge__worker_count_live(worker, 1);
+        verge__worker_count_timer(worker, 1);
         verge__worker_file(worker, timer);
     }
     return has_ended;
@@ -138,13 +139,14 @@ static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
 static void call(verge_worker *worker, verge_callback callback, const verge_firing *firing) {
     verge_service *service = worker->service;
     bool watched = verge__service_watches(service);
-    verge_histogram_record(&worker->lateness,
-                           firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0);
+    verge__histogram_record_once(
+        &worker->lateness, firing->actual_ns > firing->scheduled_ns ? firing->actual_ns - firing->scheduled_ns : 0);
     atomic_store_explicit(&worker->running, firing->timer, memory_order_relaxed);
     worker->is_in_callback = true;
     if (watched) {
         atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
-        /* Read the clock: by a published time that is too old, the callback could look stuck at once. 0 means none. */
+        /* Read the clock: by a published time that is too old, the callback could look stuck at once. 0 would mean that
+         * no callback runs. */
         uint64_t since_ns = verge__service_clock(service);
         atomic_store_explicit(&worker->callback_since_ns, since_ns == 0 ? 1 : since_ns, memory_order_release);
         verge__metronome_want(service);
@@ -160,14 +162,14 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     worker->is_in_callback = false;
     atomic_store_explicit(&worker->running, 0, memory_order_relaxed);
     uint64_t now_ns = verge__service_clock(service);
-    verge_histogram_record(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
+    verge__histogram_record_once(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
     worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
     /* The clock may have gone back since another worker took ticks here. */
     worker->now_ns = worker->rescued_ns > worker->now_ns ? worker->rescued_ns : worker->now_ns;
     verge__count(&worker->tally.fired, 1);
 }
 
-/* ---- one entry ---- */
+/* ---- one node ---- */
 
 /* Runs a timer that is due at due_tick. If it is still in the wheel, it is taken out. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
@@ -192,7 +194,7 @@ static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index
     }
     firing.timer = verge__word_handle(word, index);
     call(worker, atomic_load_explicit(&timer->callback, memory_order_relaxed), &firing);
-    if (VERGE__UNLIKELY(atomic_load_explicit(&worker->fires_left, memory_order_relaxed) != 0)) {
+    if (VERGE__UNLIKELY(atomic_load_explicit(&worker->shown.fires_left, memory_order_relaxed) != 0)) {
         uint32_t source = verge__timer_source(&worker->service->sources, timer);
         verge__sample_firing(worker, source, &firing, finish(worker, timer, index));
     } else {
@@ -207,7 +209,7 @@ static bool come_up(verge_worker *worker, verge__timer *timer, uint64_t due_tick
     fate outcome = run_if_due(worker, timer, index, due_tick);
     if (outcome == VERGE__FATE_MOVED) {
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
-        verge__worker_count_live(worker, 1);
+        verge__worker_count_timer(worker, 1);
         verge__calendar_file(&worker->calendar, &timer->node,
                              tick > worker->calendar.cursor ? tick : worker->calendar.cursor);
     }
@@ -234,7 +236,7 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
     }
     fate outcome = run_if_due(worker, timer, index, due_tick);
     if (outcome == VERGE__FATE_MOVED) {
-        verge__worker_count_live(worker, verge__timer_is_filed(timer) ? 0 : 1);
+        verge__worker_count_timer(worker, verge__timer_is_filed(timer) ? 0 : 1);
         verge__worker_file(worker, timer);
     }
     return outcome == VERGE__FATE_RAN;
@@ -242,23 +244,23 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
 
 /* ---- the pass ---- */
 
-/* Begins a round, unless one is in progress. */
-static bool begin_round(verge_worker *worker, uint64_t target) {
+/* Begins a wave, unless one is in progress. */
+static bool begin_wave(verge_worker *worker, uint64_t target) {
     const verge__calendar *calendar = &worker->calendar;
     bool is_over = worker->overdue_left == 0 && worker->late[1 - worker->late_list] == NULL &&
-                   !verge__calendar_has_due(calendar) && calendar->cursor >= worker->round_end;
+                   !verge__calendar_has_due(calendar) && calendar->cursor >= worker->wave_end;
     if (is_over) {
         worker->overdue_left = worker->overdue.count;
         worker->late_list = (uint8_t)(1 - worker->late_list);
-        worker->round_end = target > worker->calendar.cursor ? target : worker->calendar.cursor;
+        worker->wave_end = target > worker->calendar.cursor ? target : worker->calendar.cursor;
     }
     return is_over;
 }
 
-static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
+static size_t run_wave(verge_worker *worker, uint64_t target, size_t *budget) {
     size_t fired = 0;
     verge__timer *timer = NULL;
-    for (size_t seen = 0; fired < worker->service->options.batch && seen < ENTRIES_SEEN_AT_ONCE && !is_to_stop(worker);
+    for (size_t seen = 0; fired < worker->service->options.batch && seen < NODES_SEEN_AT_ONCE && !is_to_stop(worker);
          seen++) {
         if (worker->overdue_left > 0) {
             fired += run_overdue(worker, target - 1);
@@ -266,7 +268,7 @@ static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
             fired += come_up(worker, timer, target - 1);
         } else if ((timer = verge__worker_pop_due(worker)) != NULL) {
             fired += come_up(worker, timer, worker->calendar.cursor - 1);
-        } else if (!verge__calendar_next_tick(&worker->calendar, worker->round_end - 1, budget)) {
+        } else if (!verge__calendar_next_tick(&worker->calendar, worker->wave_end - 1, budget)) {
             break;
         }
     }
@@ -274,11 +276,11 @@ static size_t run_round(verge_worker *worker, uint64_t target, size_t *budget) {
 }
 
 static size_t run_due(verge_worker *worker, uint64_t target) {
-    size_t budget = ENTRIES_MOVED_AT_ONCE;
-    bool is_rest = !begin_round(worker, target);
-    size_t fired = run_round(worker, target, &budget);
-    if (is_rest && fired == 0 && begin_round(worker, target)) { /* the round before had ended */
-        fired = run_round(worker, target, &budget);
+    size_t budget = NODES_MOVED_AT_ONCE;
+    bool is_rest = !begin_wave(worker, target);
+    size_t fired = run_wave(worker, target, &budget);
+    if (is_rest && fired == 0 && begin_wave(worker, target)) { /* the wave before had ended */
+        fired = run_wave(worker, target, &budget);
     }
     if (!verge__worker_has_backlog(worker) && worker->calendar.cursor >= target) {
         verge__calendar_settle(&worker->calendar, &budget);
@@ -311,12 +313,12 @@ static uint64_t next(const verge_worker *worker) {
 }
 
 static void publish_state(verge_worker *worker) {
-    atomic_store_explicit(&worker->tally.entries, worker->calendar.linked, memory_order_relaxed);
-    atomic_store_explicit(&worker->tally.entries_moved, worker->calendar.nodes_moved, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.linked, worker->calendar.linked, memory_order_relaxed);
+    atomic_store_explicit(&worker->tally.nodes_moved, worker->calendar.nodes_moved, memory_order_relaxed);
     atomic_store_explicit(&worker->next_ns, next(worker), memory_order_relaxed);
     atomic_store_explicit(&worker->has_made_a_pass, true, memory_order_relaxed);
     uint64_t look = atomic_load_explicit(&worker->service->look, memory_order_relaxed);
-    if (VERGE__UNLIKELY(look != worker->look_seen)) {
+    if (VERGE__UNLIKELY(look != worker->shown.look_seen)) {
         verge__worker_note_look(worker, look);
     }
 }
@@ -332,7 +334,7 @@ size_t verge__worker_pass(verge_worker *worker) {
     size_t fired = 0;
     if (target <= worker->calendar.quiet_until && !verge__worker_has_backlog(worker)) {
         worker->calendar.cursor = target > worker->calendar.cursor ? target : worker->calendar.cursor;
-        worker->round_end = worker->calendar.cursor;
+        worker->wave_end = worker->calendar.cursor;
     } else {
         fired = run_due(worker, target);
     }
@@ -342,7 +344,7 @@ size_t verge__worker_pass(verge_worker *worker) {
 
 /* ---- run_once ---- */
 
-uint64_t verge_worker_next(verge_worker *worker) {
+uint64_t verge_worker_next_wakeup(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return VERGE_NEVER;
     }
@@ -353,11 +355,11 @@ uint64_t verge_worker_next(verge_worker *worker) {
 }
 
 /*
- * A thread of the service sleeps although records come in all the time. It must not run for each of them: a thread that
- * starts and cancels timers would keep it awake, and both would compete for the same cache lines. So when many came, it
- * sleeps for NAP_NS at most. Until then, records that are due later wake it only if there are VERGE__DEAD_BEFORE_WAKE
- * of them. And after it has said until when it sleeps, it takes the records that have come (park.h), and stays awake
- * only if one of them is due before that.
+ * A thread of the service sleeps although records come in all the time. It must not wake up for each of them: a thread
+ * that starts and cancels timers would keep it awake, and both would compete for the same cache lines. So when many
+ * records came, it naps: it sleeps for NAP_NS at most. During the nap, records that are due later wake it only if there
+ * are VERGE__SPENT_BEFORE_WAKE of them. After it has written until when it sleeps, it takes the records that have come
+ * (park.h), and stays awake only if one of them is due before that time.
  */
 static bool begin_sleep(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
     if (!worker->naps) {
@@ -391,7 +393,8 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
     verge__park_end(worker);
 }
 
-/* Whether the worker was interrupted. An exchange, because a plain store could overwrite an interruption unseen. */
+/* Returns whether the worker was interrupted, and clears that. An exchange, because a plain store could overwrite an
+ * interruption unseen. */
 static bool end_interruption(verge_worker *worker) {
     VERGE__STEP("interrupt: end");
     return atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);
@@ -445,7 +448,7 @@ uint64_t verge_worker_begin_wait(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return 0;
     }
-    uint64_t until_ns = verge_worker_next(worker);
+    uint64_t until_ns = verge_worker_next_wakeup(worker);
     uint32_t signal = 0;
     worker->busy_count = 0;
     if (until_ns <= worker->now_ns || until_ns <= VERGE__WAKING) {

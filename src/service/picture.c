@@ -32,8 +32,8 @@ typedef struct verge__sketch {
     uint64_t coming[VERGE__COMING_BUCKETS];
 } sketch;
 
-/* How many nodes a slot has, about: those of level 0 are counted, up to a bound; of upper ones, the calendar knows how
- * many there can be. */
+/* How many nodes a slot has, about. The nodes of a slot of level 0 are counted, up to a bound for each lane. For upper
+ * levels the calendar has a number that is at least the true one (C6). */
 static uint64_t nodes_of(const verge__level *level, uint32_t slot) {
     enum { COUNTED_MAX = 256 };
     if (level->counts != NULL) {
@@ -98,7 +98,7 @@ void verge__picture_take(verge__picture *picture, const verge__calendar *calenda
     put(&picture->tick_shift, (uint32_t)calendar->shift);
     put_long(&picture->now_ns, now_ns);
     put_long(&picture->tick, calendar->cursor);
-    put_long(&picture->entry_count, calendar->linked);
+    put_long(&picture->node_count, calendar->linked);
     atomic_store_explicit(&picture->take_count, take_count + 2, memory_order_release);
 }
 
@@ -115,7 +115,7 @@ static void copy(const verge__picture *picture, verge__picture_copy *to) {
     to->tick_shift = get(&picture->tick_shift);
     to->now_ns = get_long(&picture->now_ns);
     to->tick = get_long(&picture->tick);
-    to->entry_count = get_long(&picture->entry_count);
+    to->node_count = get_long(&picture->node_count);
     to->level_count = to->level_count < VERGE__PICTURE_LEVELS ? to->level_count : VERGE__PICTURE_LEVELS;
     for (uint32_t i = 0; i < to->level_count; i++) {
         to->level_shift[i] = get(&picture->level_shift[i]);

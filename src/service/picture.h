@@ -29,24 +29,24 @@ typedef struct verge__picture {
     _Atomic uint32_t level_count;
     _Atomic uint64_t now_ns;
     _Atomic uint64_t tick; /* the cursor */
-    _Atomic uint64_t entry_count;
+    _Atomic uint64_t node_count;
     _Atomic uint32_t tick_shift;
     _Atomic uint32_t level_shift[VERGE__PICTURE_LEVELS];                 /* a slot spans 2^(this + tick_shift) ns */
     _Atomic uint32_t level_slots[VERGE__PICTURE_LEVELS];                 /* of the ring */
-    _Atomic uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS]; /* entries; from slot 0 of the ring on */
-    _Atomic uint64_t coming[VERGE__COMING_BUCKETS];                      /* entries, by the start of their slots */
+    _Atomic uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS]; /* nodes; from slot 0 of the ring on */
+    _Atomic uint64_t coming[VERGE__COMING_BUCKETS];                      /* nodes, by the start of their slots */
 } verge__picture;
 
-/* The same, for the reader. */
+/* The reader's copy of a picture. */
 typedef struct verge__picture_copy {
     uint32_t take_count, level_count, tick_shift;
-    uint64_t now_ns, tick, entry_count;
+    uint64_t now_ns, tick, node_count;
     uint32_t level_shift[VERGE__PICTURE_LEVELS], level_slots[VERGE__PICTURE_LEVELS];
     uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS];
     uint64_t coming[VERGE__COMING_BUCKETS];
 } verge__picture_copy;
 
-/* The first is for what is overdue: bounds[i] is the upper bound of bucket i + 1. */
+/* bounds[i] is the upper bound of bucket i + 1. Bucket 0 is for what is overdue. */
 extern const uint64_t verge__coming_bounds[VERGE__COMING_BUCKETS - 2];
 
 /* The bucket of what is due `ahead_ns` from now. */
@@ -54,7 +54,7 @@ uint32_t verge__coming_bucket(uint64_t ahead_ns);
 
 void verge__picture_take(verge__picture *picture, const verge__calendar *calendar, uint64_t now_ns);
 
-/* False: there is none yet, or it was being taken again and again. */
+/* False: there is no picture yet, or a new one was being taken at every try. */
 bool verge__picture_read(const verge__picture *picture, verge__picture_copy *ret_copy);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "service/service_internal.h"
 
 /* The worker that owns a timer. Timers sent on by a worker that has left have no owner until another worker takes
@@ -14,7 +15,7 @@ static uint32_t worker_of(const verge_service *service, uint64_t word) {
     return is_there ? worker->id : 0;
 }
 
-int verge_service_query(verge_service *service, verge_timer timer, verge_timer_info *ret_info) {
+int verge_service_get(verge_service *service, verge_timer timer, verge_timer_info *ret_info) {
     if (service == NULL || ret_info == NULL) {
         return -EINVAL;
     }
@@ -52,14 +53,14 @@ int verge_service_query(verge_service *service, verge_timer timer, verge_timer_i
 
 static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->fired += verge__counted(&tally->fired);
-    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* and all that callbacks wrote */
+    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* sees what these callbacks wrote */
     stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
     stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
     stats->reset += verge__counted(&tally->reset);
     stats->migrated += verge__counted(&tally->migrated);
     stats->rescued += verge__counted(&tally->rescued);
-    stats->entries += verge__counted(&tally->entries);
-    stats->entries_moved += verge__counted(&tally->entries_moved);
+    stats->linked += verge__counted(&tally->linked);
+    stats->nodes_moved += verge__counted(&tally->nodes_moved);
     stats->wakeups += verge__counted(&tally->wakeups);
     stats->clock_reads += verge__counted(&tally->clock_reads);
 }
@@ -67,12 +68,12 @@ static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
 /* Reads the ended timers first: a timer that starts and ends meanwhile must not make the difference negative. */
 static void collect(const verge_service *service, verge_service_stats *stats) {
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
-    uint64_t live = 0;
+    uint64_t in_wheels = 0;
     add_tally(stats, &service->outside);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_seat(service, id);
         add_tally(stats, &worker->tally);
-        live += verge__worker_live(worker);
+        in_wheels += verge__worker_timer_count(worker);
         stats->workers += atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED;
     }
     atomic_thread_fence(memory_order_acquire);
@@ -82,7 +83,7 @@ static void collect(const verge_service *service, verge_service_stats *stats) {
     }
     uint64_t gone = stats->ended + stats->cancelled_locally + stats->cancelled_remotely;
     stats->pending = stats->started > gone ? stats->started - gone : 0;
-    stats->garbage = stats->entries > live ? stats->entries - live : 0;
+    stats->idle = stats->linked > in_wheels ? stats->linked - in_wheels : 0;
     stats->orphans = atomic_load_explicit(&service->orphans.head, memory_order_relaxed) >> 32;
     stats->stuck = atomic_load_explicit(&service->stuck, memory_order_relaxed);
     stats->metronome_ticks = atomic_load_explicit(&service->metronome_ticks, memory_order_relaxed);
@@ -90,17 +91,16 @@ static void collect(const verge_service *service, verge_service_stats *stats) {
 }
 
 int verge_service_get_stats(const verge_service *service, verge_service_stats *ret_stats) {
-    if (service == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
+    if (service == NULL) {
         return -EINVAL;
     }
-    verge_service_stats stats = {.struct_size = ret_stats->struct_size};
+    verge_service_stats stats = {0};
     collect(service, &stats);
-    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
-    return 0;
+    return verge__sized_write(ret_stats, &stats, sizeof(stats));
 }
 
 uint64_t verge__service_pending(const verge_service *service) {
-    verge_service_stats stats = {.struct_size = sizeof(stats)};
+    verge_service_stats stats = {0};
     collect(service, &stats);
     return stats.pending;
 }

@@ -7,18 +7,19 @@
  *   state       FREE       on a free list, or about to be started
  *               SCHEDULED  waits for its deadline
  *               RUNNING    its callback is running, on the owner
- *               DEAD       ended, but its link is still in use; the thread that takes it from its list frees it
+ *               SPENT      ended, but its link is still in use; the thread that takes it from its list frees it.
+ *                          Or no generation is left, and it stays SPENT (free.c)
  *   LINKED      its link is in use: it is in an inbox, or on its way there
  *   WRITING     a thread is writing its deadline; only that thread may end the write
  *   AGAIN       RUNNING: it was reset, and will be scheduled when the callback has returned
- *               SCHEDULED WRITING: it came up while its deadline was being written, and has no entry any more; the
+ *               SCHEDULED WRITING: it came up while its deadline was being written, and is in no wheel any more; the
  *               writing thread sends it to its owner
  *   QUIT        it was cancelled, but RUNNING, WRITING or CLAIMED kept it from ending at once
  *   SHUT        it cannot be reset any more
  *   WAITED      RUNNING: a thread waits for the callback to return; CLAIMED: a reset waits for the claim to be decided
- *   CLAIMED     SCHEDULED: the owner is about to run it, and reads the deadline for the last time. A reset waits for
- *               this (a few instructions), so that it does not succeed and then have no effect
- *   owner       the worker in whose wheel it is filed; while LINKED, it may be out of date
+ *   CLAIMED     SCHEDULED: the owner is about to run it, and reads the deadline for the last time. A reset waits until
+ *               the claim is decided (a few instructions). Otherwise the reset could return 0 and have no effect
+ *   owner       the worker in whose wheel the record is filed. While LINKED, the owner field may be out of date
  *
  * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so a handle fits exactly one
  * life of a record. State, flags, owner and generation are one word, so a thread that changes the word has seen all of
@@ -30,18 +31,19 @@
  *   T1  start, bound    FREE                       SCHEDULED                      owner          relaxed  (see publish)
  *   T2  start, inbox    FREE                       SCHEDULED LINKED, pushed       starter        release  T3 T6..T10
  *   T3  take            SCHEDULED LINKED           SCHEDULED, owner = taker       taker          acq_rel  T2 T7 T11 T12
- *                       DEAD LINKED                FREE
+ *                       SPENT LINKED               FREE
+ *                       RUNNING LINKED             RUNNING, the same owner
  *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
  *       run             SCHEDULED CLAIMED          RUNNING; - CLAIMED if it was   owner          acq_rel  T8 T14
  *                                                    reset; QUIT: as T6
  *       leave to writer SCHEDULED WRITING          + AGAIN, unless LINKED         owner          acq_rel  T11
- *   T5  return          RUNNING                    FREE; DEAD if LINKED           owner          acq_rel  T9 T11
+ *   T5  return          RUNNING                    FREE; SPENT if LINKED          owner          acq_rel  T9 T11
  *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
- *                         or periodic
+ *                         or periodic, not QUIT
  *   T6  cancel, bound   SCHEDULED                  FREE                           owner          relaxed  T11, query
  *       (below)
- *   T7  cancel, remote  SCHEDULED                  DEAD LINKED, pushed            any            acq_rel  T3
- *                       SCHEDULED LINKED           DEAD LINKED                    any
+ *   T7  cancel, remote  SCHEDULED                  SPENT LINKED, pushed           any            acq_rel  T3
+ *                       SCHEDULED LINKED           SPENT LINKED                   any
  *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
  *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
  *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
@@ -53,14 +55,14 @@
  *                       RUNNING WRITING            - WRITING + AGAIN, unless QUIT
  *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed;      owner          acq_rel  T3
  *                                                    rescue: owner = rescuer
- *   T13 shut            SCHEDULED or RUNNING       + SHUT                         any            acq_rel  T10
+ *   T13 shut            as T8, T9                  + SHUT as well                 any            acq_rel  T10
  *   T14 wait            RUNNING or CLAIMED         + WAITED                       any            acq_rel  T4 T5
  *
  * Which thread may touch the other fields
  *   deadline       writes: the thread that holds WRITING or CLAIMED; before T1, T2 the starter. Reads: any thread
  *                  (atomic).
- *   link           the thread that set LINKED, until it has pushed the record; then the thread that took it from there.
- *                  Of a FREE record: the owner of its list.
+ *   link           the thread that set LINKED, until it has pushed the record; then the thread that took the record
+ *                  from that list. Of a FREE record: the owner of the free list.
  *   node.next, node.pprev
  *                  the owner, LINKED or not. When the owner changes (T3), the record is in no list: T12 takes it out of
  *                  the old owner's wheel, and so does a worker that leaves or gives a free record away.
@@ -78,13 +80,13 @@
  * of the time of a start and a cancel.)
  *
  * Why a record is in the wheel of its owner or in none. Only its owner files it. The thread that holds the owner's turn
- * takes it out before it gets another owner (T3, T12) or none (free.c).
+ * takes the record out before the record gets another owner (T3, T12) or none (free.c).
  *
  * Why a place in the wheel comes up in time. While a record is SCHEDULED, not LINKED and not WRITING, its place comes
- * up no later than its deadline: the owner files it there, and who makes the deadline earlier LINKs it (T11), so that
- * the owner files it anew (T3). A record that ends in this state (T6) may keep its place, and its deadline: a later
- * timer of this record uses the place, if its deadline is no earlier. A record that ends in another way is taken out
- * first.
+ * up no later than its deadline: the owner files the record there. If another thread makes the deadline earlier, that
+ * thread LINKs the record (T11), and the owner files it anew (T3). The owner itself files it anew at once. A record
+ * that ends in this state (T6) may keep its place, and its deadline: a later timer of this record uses the place, if
+ * its deadline is no earlier. A record that ends in another way is taken out first.
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H
@@ -101,7 +103,7 @@
 #define VERGE__FREE UINT64_C(0)
 #define VERGE__SCHEDULED UINT64_C(1)
 #define VERGE__RUNNING_STATE UINT64_C(2)
-#define VERGE__DEAD UINT64_C(3)
+#define VERGE__SPENT UINT64_C(3)
 #define VERGE__STATE_MASK UINT64_C(3)
 
 #define VERGE__LINKED (UINT64_C(1) << 2)
@@ -127,7 +129,7 @@ typedef struct verge__timer {
     _Atomic uint64_t period_ns;
     uint32_t link;
     uint16_t segment;                   /* of the table: says which record it is */
-    _Atomic uint16_t source_and_policy; /* worth something only if period_ns is not 0 (sources.h) */
+    _Atomic uint16_t source_and_policy; /* valid only if period_ns is not 0 (sources.h) */
 } verge__timer;
 
 _Static_assert(sizeof(void *) != 8 || sizeof(verge__timer) == 64, "a timer is a cache line");
@@ -152,10 +154,10 @@ static inline verge_timer verge__word_handle(uint64_t word, uint32_t index) {
     return (word & VERGE__GENERATION_MASK) | index;
 }
 
-/* The word of a record that has ended: DEAD if its link is in use, otherwise FREE. */
+/* The word of a record that has ended: SPENT if its link is in use, otherwise FREE. */
 static inline uint64_t verge__word_ended(uint64_t word) {
     uint64_t kept = word & (VERGE__GENERATION_MASK | VERGE__OWNER_MASK | VERGE__LINKED);
-    return kept + VERGE__GENERATION_ONE + ((word & VERGE__LINKED) != 0 ? VERGE__DEAD : VERGE__FREE);
+    return kept + VERGE__GENERATION_ONE + ((word & VERGE__LINKED) != 0 ? VERGE__SPENT : VERGE__FREE);
 }
 
 static inline uint64_t verge__word_load(verge__timer *timer) {
@@ -176,8 +178,7 @@ static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STORE_RELAXED(&timer->word, to);
 }
 
-/* T2. Release: the new owner may find the record through an old entry in its wheel, before it takes it from its
- * inbox. */
+/* T2. Release: a thread that changes this word (T3, T6 to T10) also sees the fields that were written before. */
 static inline void verge__word_publish_to(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     atomic_store_explicit(&timer->word, to, memory_order_release);
@@ -191,11 +192,12 @@ static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadl
     verge__store_relaxed_plain(&timer->node.deadline_ns, deadline_ns);
 }
 
-/* The same, sequentially consistent (reset.c, wake_owner). */
+/* The deadline, read sequentially consistent (reset.c, wake_owner). */
 static inline uint64_t verge__timer_latest_deadline(const verge__timer *timer) {
     return __atomic_load_n(&timer->node.deadline_ns, __ATOMIC_SEQ_CST);
 }
 
+/* Sets the deadline, sequentially consistent (reset.c). */
 static inline void verge__timer_publish_deadline(verge__timer *timer, uint64_t deadline_ns) {
     __atomic_store_n(&timer->node.deadline_ns, deadline_ns, __ATOMIC_SEQ_CST);
 }
@@ -204,7 +206,7 @@ static inline verge__timer *verge__timer_of(verge__node *node) {
     return (verge__timer *)(void *)((unsigned char *)node - offsetof(verge__timer, node));
 }
 
-/* Whether it is in a wheel. */
+/* Whether the timer's node is in a wheel. */
 static inline bool verge__timer_is_filed(const verge__timer *timer) {
     return verge__node_is_linked(&timer->node);
 }

@@ -63,8 +63,8 @@ void verge__service_watch(verge_service *service, uint64_t now_ns) {
 
 /*
  * A LINKED record that goes to the rescuer gets its new owner at once, while the rescuer holds the turn. The stuck
- * worker's thread may go on at any moment. It has entries that name the record, and must not take them for the entry
- * that the record gets in the rescuer's wheel. A RUNNING record keeps its owner, as in T3.
+ * worker's thread may go on at any moment. It must not find itself named as the owner of a record that is in the
+ * rescuer's wheel. A RUNNING record keeps its owner, as in T3.
  */
 static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
@@ -86,7 +86,7 @@ static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__time
     }
 }
 
-/* Takes the late timers, of this round and the next, and those that are due. */
+/* Takes the late timers, of this wave and the next, and those that are due. */
 static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {
@@ -106,7 +106,7 @@ static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last
     }
 }
 
-/* Moves the records that were sent to a stuck worker. If a record has an entry there, the entry is taken out. */
+/* Moves the records that were sent to a stuck worker. If a record is also in its wheel, it is taken out. */
 static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chain *chain) {
     const verge__table *table = &rescuer->service->table;
     while (chain->count > 0) {

@@ -48,7 +48,7 @@ static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *boun
             to |= VERGE__LINKED;
         }
         VERGE__INVARIANT(!is_own || verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__AGAIN) == 0,
-                         "T4: the owner has given up the entry of a timer that its own thread is resetting");
+                         "T4: the owner has withdrawn a timer that its own thread is resetting");
         if (verge__word_change(timer, &word, to)) {
             return word;
         }

@@ -6,8 +6,8 @@
 
 #include "base/checks.h"
 #include "base/explain.h"
+#include "base/sized.h"
 #include "service/park.h"
-#include "service/shown.h"
 
 enum {
     DEFAULT_SHIFT = 20,
@@ -15,12 +15,8 @@ enum {
     EXPONENT_MAX = 40, /* of precision and resolution */
 };
 
-int verge_service_options_init_sized(verge_service_options *options, size_t struct_size) {
-    if (options == NULL || struct_size != sizeof(*options)) {
-        return -EINVAL;
-    }
-    *options = (verge_service_options){
-        .struct_size = struct_size,
+int verge_service_options_init(verge_service_options *options, size_t struct_size) {
+    const verge_service_options defaults = {
         .thread_count = 1,
         .metronome = true,
         .precision_ns = UINT64_C(1) << DEFAULT_SHIFT,
@@ -28,13 +24,13 @@ int verge_service_options_init_sized(verge_service_options *options, size_t stru
         .clock = verge_clock_monotonic(),
         .batch = DEFAULT_BATCH,
     };
-    return 0;
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
-static int check_options(const verge_service_options *options, verge__explanation why) {
-    if (options->struct_size != sizeof(*options)) {
-        return verge__explain(why, "struct_size is %zu, not %zu: fill the options by verge_service_options_init first",
-                              options->struct_size, sizeof(*options));
+static int read_options(const verge_service_options *given, verge_service_options *options, verge__explanation why) {
+    const int error = verge__explain_sized(why, "verge_service_options_init", given, options, sizeof(*options));
+    if (error != 0) {
+        return error;
     }
     if (options->thread_count > VERGE_WORKER_COUNT_MAX) {
         return verge__explain(why, "thread_count is %" PRIu32 ": it may be %d at most (VERGE_WORKER_COUNT_MAX)",
@@ -51,9 +47,8 @@ static int check_options(const verge_service_options *options, verge__explanatio
 }
 
 int verge_service_options_explain(const verge_service_options *options, char *text, size_t size) {
-    const verge__explanation why = verge__explanation_to(text, size);
-    return options != NULL ? check_options(options, why)
-                           : verge__explain(why, "there are no options: the pointer is NULL");
+    verge_service_options known;
+    return read_options(options, &known, verge__explanation_to(text, size));
 }
 
 /* ---- memory, counted ---- */
@@ -87,12 +82,12 @@ static void *run_worker(void *argument) {
     return NULL;
 }
 
-int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
+int verge_service_add_worker(verge_service *service, uint32_t *ret_worker_id) {
     if (service == NULL) {
         return -EINVAL;
     }
     verge_worker_options options;
-    (void)verge_worker_options_init(&options);
+    (void)verge_worker_options_init(&options, sizeof(options));
     verge_worker *worker = NULL;
     int error = verge__service_join(service, &options, true, &worker);
     if (error != 0) {
@@ -117,7 +112,7 @@ int verge_service_add_thread(verge_service *service, uint32_t *ret_worker_id) {
     return 0;
 }
 
-int verge_service_retire_thread(verge_service *service, uint32_t worker_id) {
+int verge_service_retire_worker(verge_service *service, uint32_t worker_id) {
     if (service == NULL || worker_id == 0 ||
         worker_id > atomic_load_explicit(&service->seat_count, memory_order_acquire)) {
         return -EINVAL;
@@ -146,12 +141,13 @@ int verge_service_retire_thread(verge_service *service, uint32_t worker_id) {
 static int start_threads(verge_service *service) {
     int error = service->options.metronome ? verge__metronome_start(service) : 0;
     for (uint32_t i = 0; i < service->options.thread_count && error == 0; i++) {
-        error = verge_service_add_thread(service, NULL);
+        error = verge_service_add_worker(service, NULL);
     }
     return error;
 }
 
-/* The short way of start does not check for ticks before the one in which its worker joined. */
+/* Deadlines up to this one are refused. The short way of start does not compare with it. But that way is not taken for
+ * a tick before the one in which its worker joined, so every refused deadline goes the long way. */
 static uint64_t last_refused(const verge_service *service) {
     if (!verge__checks_deadlines(service->options.clock, service->options.check_deadlines)) {
         return 0;
@@ -160,33 +156,31 @@ static uint64_t last_refused(const verge_service *service) {
     return tick > 0 ? (tick - 1) << service->shift : 0;
 }
 
-int verge_service_create(const verge_service_options *options, verge_service **ret_service) {
-    verge_service_options defaults;
-    (void)verge_service_options_init(&defaults);
-    options = options == NULL ? &defaults : options;
-    if (ret_service == NULL || check_options(options, (verge__explanation){NULL, 0}) != 0) {
+int verge_service_create(const verge_service_options *given, verge_service **ret_service) {
+    verge_service_options options;
+    (void)verge_service_options_init(&options, sizeof(options));
+    if (ret_service == NULL || (given != NULL && read_options(given, &options, (verge__explanation){NULL, 0}) != 0)) {
         return -EINVAL;
     }
-    const verge_allocator *allocator = options->allocator == NULL ? verge_allocator_default() : options->allocator;
+    const verge_allocator *allocator = options.allocator == NULL ? verge_allocator_default() : options.allocator;
     verge_service *service = allocator->allocate(allocator->context, sizeof(*service), _Alignof(verge_service));
     if (service == NULL) {
         return -ENOMEM;
     }
     memset(service, 0, sizeof(*service));
-    service->options = *options;
+    const verge_clock monotonic = verge_clock_monotonic();
+    service->options = options;
     service->options.allocator = allocator;
-    if (options->clock.now_ns == NULL) {
-        service->options.clock = verge_clock_monotonic();
-    }
-    service->is_clock_monotonic = service->options.clock.now_ns == verge_clock_monotonic().now_ns;
+    service->options.clock = options.clock.now_ns != NULL ? options.clock : monotonic;
+    service->is_clock_monotonic = service->options.clock.now_ns == monotonic.now_ns;
     service->is_clock_realtime = service->options.clock.now_ns == verge_clock_realtime().now_ns;
     service->allocator =
         (verge_allocator){.allocate = allocate_counted, .release = release_counted, .context = service};
-    service->shift = (uint8_t)verge__bit_floor_index(options->precision_ns);
+    service->shift = (uint8_t)verge__bit_floor_index(options.precision_ns);
     service->refused_ns = last_refused(service);
     verge__inbox_init(&service->orphans);
     atomic_init(&service->orphans_allowed, verge__orphans_min);
-    atomic_init(&service->room, options->timer_cap);
+    atomic_init(&service->room, options.timer_cap);
     atomic_init(&service->bytes, sizeof(*service));
     service->forks = verge__forks();
     int error = -pthread_mutex_init(&service->lock, NULL);
@@ -269,7 +263,7 @@ static void free_all(verge_service *service) {
         if (atomic_load_explicit(&worker->seat_state, memory_order_acquire) != VERGE__SEAT_VACANT) {
             verge__worker_deinit_wheel(worker);
         }
-        release_samples(service, &worker->samples);
+        release_samples(service, &worker->shown.samples);
         release_counted(service, worker, sizeof(*worker));
     }
     release_samples(service, &service->outside_samples);
@@ -277,11 +271,6 @@ static void free_all(verge_service *service) {
     (void)pthread_mutex_destroy(&service->lock);
     const verge_allocator *allocator = service->options.allocator;
     allocator->release(allocator->context, service, sizeof(*service));
-}
-
-/* Acquire: with the release when a scope lets go of the service, after its last access. */
-bool verge__service_is_shown(const verge_service *service) {
-    return atomic_load_explicit(&service->is_in_scope, memory_order_acquire);
 }
 
 int verge_service_destroy(verge_service *service, void (*visit)(void *context, const verge_pending *pending),

@@ -3,17 +3,17 @@
  * service/service_internal.h - the structs of a service and its workers.
  *
  * The way of a timer
- *   start       a bound thread takes a free record of its worker, and files an entry in the worker's wheel (start.c,
+ *   start       a bound thread takes a free record of its worker, and files its node in the worker's wheel (start.c,
  *               filing.c). Any other thread takes a record from the pool, and pushes it into a worker's inbox
- *   pass        a worker takes the records of its inbox, then the entries of each tick that has come, and runs the
+ *   pass        a worker takes the records of its inbox, then the nodes of each tick that has come, and runs the
  *               callbacks of the timers that are due (pass.c)
  *   cancel      changes the record's word. The owner frees the record at once. Another thread sends it to the owner
- *               through the inbox (cancel.c). The entry stays with the free record, for the next start
+ *               through the inbox (cancel.c). The node of a free record keeps its place, for the next start
  *   reset       writes the deadline. If it is earlier than before, the record goes to the owner's inbox, and the owner
- *               files an entry for the new deadline (reset.c)
+ *               files its node for the new deadline (reset.c)
  *   leave       all timers of a worker go to the inboxes of the others (leave.c)
  *
- * The wheel of a worker is a calendar (calendar/calendar.h), the part of the single-threaded wheel that files entries
+ * The wheel of a worker is a calendar (calendar/calendar.h), the part of the single-threaded wheel that files nodes
  * by tick. All workers share the table of records. The word of a record says in whose wheel it is (record.h).
  *
  * Only the thread that holds a worker's turn may touch the worker's own part. Usually this is the worker's thread. But
@@ -22,13 +22,13 @@
  *
  * Invariants
  *   S1  a record has at most one link in use (record.h, LINKED)
- *   S2  a SCHEDULED record that is not LINKED has an entry in its owner's wheel, at a tick no later than its
- *       deadline's; unless it is WRITING and AGAIN: then a thread is about to send it to its owner
+ *   S2  a SCHEDULED record that is not LINKED is in its owner's wheel, at a tick no later than its deadline's; unless
+ *       it is WRITING and AGAIN: then a thread is about to send it to its owner
  *   S3  only the thread that took a record from an inbox changes its owner field
  *   S4  started = pending + ended + cancelled
- *   S5  an entry belongs to a timer, to a cancelled record on its way back, or to one of the worker's free records,
- *       which are at most VERGE__FREE_KEPT
- *   S6  a round ends at the cursor or later, unless another worker has taken ticks (rescue.c)
+ *   S5  a node in a wheel belongs to a timer, to a cancelled record on its way back, or to one of the worker's free
+ *       records, which are at most VERGE__FREE_KEPT
+ *   S6  a wave ends at the cursor or later, unless another worker has taken ticks (rescue.c)
  */
 #ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
 #define VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
@@ -41,10 +41,10 @@
 #include "service/sources.h"
 
 enum {
-    VERGE__CACHE_LINE = 128,        /* processors fetch pairs of lines */
-    VERGE__DEAD_BEFORE_WAKE = 1024, /* records, usually of cancelled timers, for which a sleeping owner is not woken */
-    VERGE__ORPHANS_MIN = 3072,      /* so few orphans are not searched for cancelled ones */
-    VERGE__FRESH_AT_ONCE = 1024,    /* new records that a worker takes at once */
+    VERGE__CACHE_LINE = 128,         /* processors fetch pairs of lines */
+    VERGE__SPENT_BEFORE_WAKE = 1024, /* so many records in the inbox, usually spent ones, wake a sleeping worker */
+    VERGE__ORPHANS_MIN = 3072,       /* while there are no more orphans, nobody looks for cancelled ones */
+    VERGE__FRESH_AT_ONCE = 1024,     /* new records that a worker takes at once */
     VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them move to or from the pool at once */
 };
 
@@ -76,8 +76,8 @@ typedef struct verge__tally {
     verge__counter rescued;
     verge__counter wakeups;
     verge__counter clock_reads;
-    verge__counter entries;
-    verge__counter entries_moved;
+    verge__counter linked;
+    verge__counter nodes_moved;
     verge__counter wheel_bytes;
 } verge__tally;
 
@@ -88,45 +88,57 @@ typedef enum verge__seat_state {
     VERGE__SEAT_LEAVING,
 } verge__seat_state;
 
+/* What a worker has for a scope only (sources.h). */
+typedef struct verge__shown {
+    uint64_t look_seen;                /* the service's `look`, as of the worker's last pass; its thread only */
+    _Atomic(verge__samples *) samples; /* NULL: nobody has looked yet */
+    _Atomic uint32_t weight;           /* of a sample: a power of two */
+    _Atomic uint32_t starts_left;      /* events of which samples are still to be taken */
+    _Atomic uint32_t cancels_left;
+    _Atomic uint32_t fires_left;
+} verge__shown;
+
 /* The padding keeps fields that different threads write in different cache lines.
  * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct verge_worker {
     /* ---- the worker's own part: only for the thread that holds the turn ---- */
     verge_service *service;
-    /* The service, if the short ways apply: it has no cap and does not watch callbacks. Otherwise this worker, which
-     * equals no service. */
-    _Atomic uint64_t short_way_service;          /* an address */
-    _Atomic uint64_t short_way_service_with_cas; /* the same, if the machine has the instruction (base/exchange.h) */
-    verge_worker *bound_next;                    /* in the list of workers that this thread is bound to */
-    uint64_t part_mask;                          /* the bits of a time below one tick */
-    bool has_short_ways; /* what short_way_service says, except while samples are taken (sources.h) */
+    /* The address of the service, if the short ways apply: the service has no cap, does not watch callbacks, and takes
+     * no samples of starts now. Otherwise the address of this worker, which equals no service. */
+    _Atomic uint64_t short_way_service;
+    /* The same for the short way of cancel, which needs an instruction (base/exchange.h), and stops for samples of
+     * cancels. */
+    _Atomic uint64_t short_way_service_with_cas;
+    verge_worker *bound_next; /* in the list of workers that this thread is bound to */
+    uint64_t part_mask;       /* the bits of a time below one tick */
+    bool has_short_ways;      /* what short_way_service says, except while samples are taken (sources.h) */
     bool machine_has_cas;
     uint64_t scheduled_here; /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
     bool is_thread; /* a thread of the service */
-    bool naps;      /* the same; a simulation sets it for other workers, too (pass.c, begin_sleep) */
+    bool naps;      /* as is_thread, but a simulation sets it for other workers, too (pass.c, begin_sleep) */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
     uint32_t id;
     _Atomic uint32_t free_count;
-    /* Free records, and timers in its wheel, including cancelled ones that are not back yet. */
+    /* How many free records the worker has, plus the timers in its wheel. A timer that another thread has cancelled
+     * counts until its record comes back through the inbox. */
     verge__counter held;
-    /* Timers that were filed too late for their tick: late[late_list] for the next round, the other list for this
-     * round. Those of the tick that was taken last are in the calendar's due_slot. */
+    /* Timers that were filed too late for their tick: late[late_list] for the next wave, the other list for this
+     * wave. Those of the tick that was taken last are in the calendar's due_slot. */
     verge__node *late[2];
     uint8_t late_list;
-    uint64_t round_end;      /* ticks from here on belong to the next round (pass.c) */
+    uint64_t wave_end;       /* ticks from here on belong to the next wave (pass.c) */
     verge__chain incoming;   /* taken from the inbox, but not handled yet */
     uint32_t received_count; /* records that it took from the inbox since it last went to sleep */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
-    uint32_t overdue_left; /* how many of them belong to this round */
+    uint32_t overdue_left; /* how many of them belong to this wave */
     uint64_t now_ns;       /* of the last pass */
     uint64_t rescued_ns;   /* of the last pass of another worker that took ticks here (rescue.c) */
-    uint64_t published_ns; /* the metronome's time in that pass */
-    uint32_t same_count;   /* passes since it changed */
+    uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
+    uint32_t same_count;   /* passes with this published_ns, since the worker last read the clock */
     uint32_t busy_count;   /* passes without a wait */
-    uint64_t look_seen;    /* of the service's, in its last pass (sources.h) */
     void (*wake)(void *context);
     void *wake_context;
     uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
@@ -149,18 +161,16 @@ struct verge_worker {
     _Atomic bool is_interrupted;
     _Atomic bool has_made_a_pass;
     _Atomic uint64_t next_ns;           /* when it will have something to do, as of its last pass */
-    _Atomic uint64_t callback_since_ns; /* when the current callback began, 0: none; only if they are watched */
+    _Atomic uint64_t callback_since_ns; /* when the current callback began; 0: none, or not watched */
     _Atomic uint64_t running;           /* the timer whose callback runs; 0: none */
-    _Atomic uint32_t returns;           /* counts returns of callbacks that were waited for (cancel.c) */
+    _Atomic uint32_t returns;           /* grows when threads that wait for a timer are released (park.h) */
     _Atomic(verge_callback) running_callback;
     _Atomic uint64_t reported_since_ns; /* the callback_since_ns that was reported last */
-    _Atomic(verge__samples *) samples;  /* NULL: nobody has looked yet */
-    _Atomic uint32_t weight;            /* of a sample (sources.h): a power of two */
-    _Atomic uint32_t starts_left;       /* events of which samples are still to be taken */
-    _Atomic uint32_t cancels_left;
-    _Atomic uint32_t fires_left;
     pthread_t thread;
     bool has_thread; /* `thread` must be joined; under the service's lock */
+
+    /* Last, and in lines that nobody writes while nobody looks. */
+    _Alignas(VERGE__CACHE_LINE) verge__shown shown;
 };
 
 /* A service thread whose seat another worker has taken. It is joined when it has ended. */
@@ -175,9 +185,9 @@ struct verge_service {
     verge_service_options options;
     verge_allocator allocator; /* the user's; counts `bytes` */
     uint8_t shift;
-    bool is_clock_monotonic; /* then the kernel can wait on it, */
-    bool is_clock_realtime;  /* and on this one, which is set now and then */
-    uint32_t forks;          /* as they were counted when it was created */
+    bool is_clock_monotonic; /* the clock is the monotonic one: the kernel can wait on it */
+    bool is_clock_realtime;  /* the kernel can wait on this one, too, but somebody may set it */
+    uint32_t forks;          /* verge__forks() when the service was created */
     uint64_t refused_ns;     /* deadlines from 1 to here are refused: durations by mistake; 0: no check */
     _Atomic uint32_t seat_count;
     _Atomic(verge_worker *) seats[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
@@ -221,7 +231,7 @@ static inline verge_worker *verge__service_seat(const verge_service *service, ui
     return atomic_load_explicit(&service->seats[id], memory_order_acquire);
 }
 
-/* The last time: VERGE_NEVER is not a time. */
+/* The time on the service's clock. VERGE_NEVER is not a time, so the time before it stands for it. */
 static inline uint64_t verge__service_clock(const verge_service *service) {
     uint64_t now_ns = service->options.clock.now_ns(service->options.clock.context);
     return now_ns - (now_ns == VERGE_NEVER ? 1 : 0);
@@ -246,7 +256,7 @@ static inline bool verge__worker_has_backlog(const verge_worker *worker) {
            worker->overdue.count > 0;
 }
 
-/* False after it has left: then its seat has no wheel. */
+/* Whether the seat has a worker that has not begun to leave. A vacant seat has no wheel. */
 static inline bool verge__worker_is_there(const verge_worker *worker) {
     return atomic_load_explicit(&worker->seat_state, memory_order_relaxed) == VERGE__SEAT_JOINED;
 }
@@ -256,14 +266,14 @@ static inline uint32_t verge__worker_free_count(const verge_worker *worker) {
 }
 
 /* How many timers are in its wheel. For any thread. */
-static inline size_t verge__worker_live(const verge_worker *worker) {
+static inline size_t verge__worker_timer_count(const verge_worker *worker) {
     uint64_t free_count = verge__worker_free_count(worker);
     uint64_t held = verge__counted(&worker->held);
     return held > free_count ? (size_t)(held - free_count) : 0; /* another thread may see only one of the two changes */
 }
 
-/* The number of its timers has changed by one; that of its free records has not. */
-static inline void verge__worker_count_live(verge_worker *worker, int by) {
+/* The number of timers in the worker's wheel has changed by `by`; the number of its free records has not. */
+static inline void verge__worker_count_timer(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
 }
 
@@ -282,7 +292,7 @@ static inline verge_worker *verge__bound(const verge_service *service) {
     return worker;
 }
 
-/* The same for the short ways: NULL if they do not apply. */
+/* As verge__bound, but NULL if the short ways do not apply. */
 static VERGE__ALWAYS_INLINE verge_worker *verge__bound_for_short_way(const verge_service *service) {
     verge_worker *worker = verge__bound_workers;
     while (VERGE__UNLIKELY(worker != NULL && !verge__short_way_applies(&worker->short_way_service, service))) {
@@ -299,10 +309,10 @@ static VERGE__ALWAYS_INLINE verge_worker *verge__bound_for_short_way_with_cas(co
     return worker;
 }
 
-/* In the child of a fork no thread is bound, so that the short ways do not apply there. -ENOMEM. */
+/* From now on, no thread is bound to a worker in the child of a fork. So the short ways do not apply there. -ENOMEM. */
 int verge__forget_bound_in_child(void);
 
-/* The same for threads that wait in cancel_wait: called in the child. */
+/* Called in the child of a fork: forgets the threads that wait in cancel_wait, as they do not exist there. */
 void verge__forget_waiting(void);
 
 /* Whether the service is the parent's, and this process is the child of a fork: it has none of the service's
@@ -316,7 +326,7 @@ void verge__bind_until_thread_ends(verge_worker *worker);
 void verge__unbind(verge_worker *worker);
 bool verge__is_bound(const verge_worker *worker);
 
-/* Whether it is bound to another thread that has not ended. That thread still uses the worker. */
+/* Whether the worker is bound to another thread, which has not ended. That thread still uses the worker. */
 bool verge__is_bound_to_another(const verge_worker *worker);
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
@@ -329,10 +339,10 @@ verge_worker *verge__exchange_bound(verge_worker *workers);
 /* Stores in short_way_service whether the short ways apply now. */
 void verge__worker_set_short_ways(verge_worker *worker);
 
-/* In a pass: somebody has begun to look, looks again (then a picture is taken), or has stopped. */
+/* Called in a pass when the service's `look` has changed. Takes a picture, unless nobody looks any more (0). */
 void verge__worker_note_look(verge_worker *worker, uint64_t look);
 
-/* Asks for samples: of a worker; of threads that are no workers. From scope's thread. */
+/* For scope's thread: ask for samples of a worker, and of threads that are no workers. */
 void verge__worker_poke(verge_worker *worker, uint32_t weight);
 void verge__service_poke(verge_service *service, uint32_t weight);
 
@@ -341,7 +351,8 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source);
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended);
 
-/* Whether samples are wanted; or were, and the short ways are to be told that they apply again. */
+/* Whether samples are wanted. Also true if none are wanted any more, but the short ways are still off:
+ * verge__sample_start or verge__sample_cancel then switches them on. */
 static inline bool verge__samples_here(const verge_worker *worker, const _Atomic uint32_t *left,
                                        const _Atomic uint64_t *short_way_service) {
     return VERGE__UNLIKELY(atomic_load_explicit(left, memory_order_relaxed) != 0) ||
@@ -353,12 +364,12 @@ static inline bool verge__samples_outside(const verge_service *service) {
 }
 
 static inline bool verge__samples_starts(const verge_service *service, const verge_worker *bound) {
-    return bound != NULL ? verge__samples_here(bound, &bound->starts_left, &bound->short_way_service)
+    return bound != NULL ? verge__samples_here(bound, &bound->shown.starts_left, &bound->short_way_service)
                          : verge__samples_outside(service);
 }
 
 static inline bool verge__samples_cancels(const verge_service *service, const verge_worker *bound) {
-    return bound != NULL ? verge__samples_here(bound, &bound->cancels_left, &bound->short_way_service_with_cas)
+    return bound != NULL ? verge__samples_here(bound, &bound->shown.cancels_left, &bound->short_way_service_with_cas)
                          : verge__samples_outside(service);
 }
 
@@ -367,25 +378,25 @@ static inline bool verge__samples_cancels(const verge_service *service, const ve
 int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns);
 void verge__worker_deinit_wheel(verge_worker *worker);
 
-/* Files a timer at its deadline's tick, or anew. */
+/* Files a timer at its deadline's tick. If the timer is filed already, takes it out first. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer);
 
 /* Takes one of this worker's timers out of the wheel, if it is there. */
 static inline void verge__worker_withdraw(verge_worker *worker, verge__timer *timer) {
     if (verge__timer_is_filed(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
-        verge__worker_count_live(worker, -1);
+        verge__worker_count_timer(worker, -1);
     }
 }
 
-/* Takes the next timer of this round out of the wheel: of the late ones, or of the current tick. NULL: there is
+/* Takes the next timer of this wave out of the wheel: of the late ones, or of the current tick. NULL: there is
  * none. */
 verge__timer *verge__worker_pop_late(verge_worker *worker);
 verge__timer *verge__worker_pop_due(verge_worker *worker);
 
-/* Whether it is too late to file for a tick: the tick has been taken, or belongs to the round in progress. */
+/* Whether it is too late to file for a tick: the tick has been taken, or belongs to the wave in progress. */
 static inline bool verge__worker_is_late(const verge_worker *worker, uint64_t tick) {
-    return tick < worker->calendar.cursor || tick < worker->round_end;
+    return tick < worker->calendar.cursor || tick < worker->wave_end;
 }
 
 /* ---- free.c: free records of a worker ---- */
@@ -399,16 +410,16 @@ static const uint32_t verge__fresh_at_once = VERGE__FRESH_AT_ONCE;
 /* Makes sure that there is a free record. -ENOMEM, -ENOSPC. */
 int verge__worker_refill(verge_worker *worker);
 
-/* Takes a free record for a timer. The number that the worker holds stays the same. */
+/* Takes a free record for a timer. `held` stays the same. */
 uint32_t verge__worker_pop_free(verge_worker *worker);
 void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t index);
 void verge__worker_give_all_free(verge_worker *worker);
 
 /* ---- inbox.c ---- */
 
-/* Pushes a chain to a worker. If that one has left, it goes to another, or to the orphans. Wakes the receiver if it
- * sleeps beyond deadline_ns, or has many cancelled timers to free. If the receiver is not the owner, pass 0, which
- * wakes it in any case: a reset at the same time wakes only the owner. */
+/* Pushes a chain to a worker. If that worker has left, the chain goes to another one, or to the orphans. Wakes the
+ * receiver if it sleeps beyond deadline_ns, or if its inbox has many records. If the receiver is not the owner of the
+ * records, pass 0, which wakes it in any case: a reset at the same time wakes only the owner. */
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns);
 void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns);
 
@@ -431,14 +442,14 @@ void verge__worker_receive(verge_worker *worker);
 
 /* ---- ending a timer ---- */
 
-/* A SCHEDULED timer was ended, by a change of its word from `word`, but not by its owner in a pass. Frees it, or sends
- * it to its owner. */
+/* T6, T7: the caller has ended a SCHEDULED timer. `word` is its word before that. Frees the record, or sends it to its
+ * owner. */
 void verge__free_or_send(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index,
                          uint64_t word);
 
 /* ---- leave.c, rescue.c, metronome.c ---- */
 
-/* T12, after a timer's entry was taken out of the wheel. True: it was SCHEDULED, and the caller must push it. */
+/* T12, after a timer was taken out of the wheel. True: it was SCHEDULED and not LINKED, and the caller must push it. */
 bool verge__worker_unlink(verge_worker *worker, verge__timer *timer);
 
 /* Joins, for a thread of the service or of the user. */

@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* numbers that a key may have, and that there are */
+enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* numbers tried for a key, and how many there are */
 
 static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {
     return atomic_compare_exchange_strong_explicit(place, &from, to, memory_order_relaxed, memory_order_relaxed);
@@ -17,7 +17,8 @@ static bool has_key(_Atomic uint64_t *place, uint64_t key) {
             (change_key(place, found, key) || atomic_load_explicit(place, memory_order_relaxed) == key));
 }
 
-/* Two threads may give the same key two numbers. They have the same name, so they are one source to look at. */
+/* Two threads may give the same key two numbers. Both numbers have the same name, and scope shows them as one
+ * source. */
 uint32_t verge__source_find(verge__sources *sources, uint64_t key) {
     if (key == 0) {
         return VERGE__SOURCE_OTHERS;
@@ -78,29 +79,29 @@ static uint32_t left_of(const _Atomic uint32_t *left) {
 void verge__worker_set_short_ways(verge_worker *worker) {
     const uint64_t service = (uint64_t)(uintptr_t)worker->service;
     const uint64_t none = (uint64_t)(uintptr_t)worker;
-    const bool is_on = worker->has_short_ways && left_of(&worker->starts_left) == 0;
+    const bool is_on = worker->has_short_ways && left_of(&worker->shown.starts_left) == 0;
     const bool is_on_with_cas =
-        worker->has_short_ways && worker->machine_has_cas && left_of(&worker->cancels_left) == 0;
+        worker->has_short_ways && worker->machine_has_cas && left_of(&worker->shown.cancels_left) == 0;
     atomic_store_explicit(&worker->short_way_service, is_on ? service : none, memory_order_relaxed);
     atomic_store_explicit(&worker->short_way_service_with_cas, is_on_with_cas ? service : none, memory_order_relaxed);
 }
 
 void verge__worker_note_look(verge_worker *worker, uint64_t look) {
-    verge__samples *samples = atomic_load_explicit(&worker->samples, memory_order_acquire);
+    verge__samples *samples = atomic_load_explicit(&worker->shown.samples, memory_order_acquire);
     if (samples == NULL) {
         return; /* scope's thread is about to allocate it */
     }
-    worker->look_seen = look;
+    worker->shown.look_seen = look;
     if (look != 0) {
         verge__picture_take(&samples->picture, &worker->calendar, worker->now_ns);
     }
 }
 
 void verge__worker_poke(verge_worker *worker, uint32_t weight) {
-    atomic_store_explicit(&worker->weight, weight, memory_order_relaxed);
-    atomic_store_explicit(&worker->starts_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
-    atomic_store_explicit(&worker->cancels_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
-    atomic_store_explicit(&worker->fires_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.weight, weight, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.starts_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.cancels_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
+    atomic_store_explicit(&worker->shown.fires_left, VERGE__EVENTS_A_POKE, memory_order_relaxed);
     const uint64_t none = (uint64_t)(uintptr_t)worker;
     atomic_store_explicit(&worker->short_way_service, none, memory_order_relaxed);
     atomic_store_explicit(&worker->short_way_service_with_cas, none, memory_order_relaxed);
@@ -124,7 +125,7 @@ static bool is_drawn(uint64_t count, uint32_t weight) {
     return ((count * UINT64_C(0x9E3779B97F4A7C15)) >> 40 & (weight - 1)) == 0;
 }
 
-/* Of threads that are no workers. NULL: the event is no sample. */
+/* Where to count an event of a thread that is no worker. NULL: the event is no sample. */
 static verge__samples *sample_outside(verge_service *service, uint64_t count, uint32_t *ret_weight) {
     *ret_weight = atomic_load_explicit(&service->outside_weight, memory_order_relaxed);
     if (atomic_fetch_sub_explicit(&service->outside_left, 1, memory_order_relaxed) <= 0 ||
@@ -134,15 +135,15 @@ static verge__samples *sample_outside(verge_service *service, uint64_t count, ui
     return atomic_load_explicit(&service->outside_samples, memory_order_acquire);
 }
 
-/* Of a worker, by its thread. NULL: the event is no sample. */
+/* Where to count an event of a worker. Called by its thread. NULL: the event is no sample. */
 static verge__samples *sample_of(verge_worker *worker, _Atomic uint32_t *left, uint64_t count, uint32_t *ret_weight) {
     const uint32_t wanted = left_of(left);
-    *ret_weight = atomic_load_explicit(&worker->weight, memory_order_relaxed);
+    *ret_weight = atomic_load_explicit(&worker->shown.weight, memory_order_relaxed);
     if (wanted == 0) {
         return NULL;
     }
     atomic_store_explicit(left, wanted - 1, memory_order_relaxed);
-    return is_drawn(count, *ret_weight) ? atomic_load_explicit(&worker->samples, memory_order_acquire) : NULL;
+    return is_drawn(count, *ret_weight) ? atomic_load_explicit(&worker->shown.samples, memory_order_acquire) : NULL;
 }
 
 /* If no more samples are wanted, the short ways apply again. */
@@ -163,13 +164,14 @@ void verge__sample_start(verge_service *service, verge_worker *bound, const verg
         }
         return;
     }
-    verge__samples *samples = sample_of(bound, &bound->starts_left, verge__counted(&bound->tally.started), &weight);
+    verge__samples *samples =
+        sample_of(bound, &bound->shown.starts_left, verge__counted(&bound->tally.started), &weight);
     verge__source_samples *of =
         samples == NULL ? NULL : samples_of(samples, verge__timer_source(&service->sources, timer));
     if (of != NULL) {
         verge__count(&of->started, weight);
     }
-    end_samples(bound, &bound->starts_left);
+    end_samples(bound, &bound->shown.starts_left);
 }
 
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source) {
@@ -184,17 +186,17 @@ void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t 
     }
     const uint64_t count =
         verge__counted(&bound->tally.cancelled_locally) + verge__counted(&bound->tally.cancelled_remotely);
-    verge__source_samples *of = samples_of(sample_of(bound, &bound->cancels_left, count, &weight), source);
+    verge__source_samples *of = samples_of(sample_of(bound, &bound->shown.cancels_left, count, &weight), source);
     if (of != NULL) {
         verge__count(&of->cancelled, weight);
     }
-    end_samples(bound, &bound->cancels_left);
+    end_samples(bound, &bound->shown.cancels_left);
 }
 
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended) {
     uint32_t weight = 0;
     verge__source_samples *of =
-        samples_of(sample_of(worker, &worker->fires_left, verge__counted(&worker->tally.fired), &weight), source);
+        samples_of(sample_of(worker, &worker->shown.fires_left, verge__counted(&worker->tally.fired), &weight), source);
     if (of == NULL) {
         return;
     }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * service/sources.h - counts timers by what started them: their label or, without one, their callback. It is for
- * verge/scope.h.
+ * verge/scope.h, which asks for the counts through service/observe.h.
  *
- *   source    what timers are listed under: a number from 1 to 1023 that stands for a key. The key is the address of a
- *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number. The
- *             scope's thread takes the number of a source that has had no timer for a while, for the next new key.
+ *   source    see service/observe.h. When a source has had no timer for a while, the scope's thread frees its number
+ *             for another key.
  *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected. 0: there is
  *             no client. A worker notices a change in its next pass.
  *   poke      the scope's thread pokes a worker 64 times a second, at random moments: it asks for samples of the
@@ -35,30 +34,25 @@
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
- *   The memory of both comes from the scope's thread (release), and stays until the service ends (acquire: the reads of
- *   the pointers). A source without memory is not counted until it has some.
+ *   The scope's thread allocates the memory of samples and picture, and stores a pointer to it (release). Workers read
+ *   the pointer (acquire). The memory stays until the service ends. A source without memory is not counted.
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H
 
-#include "service/picture.h"
+#include "service/observe.h"
 #include "service/record.h"
 
 enum {
-    VERGE__SOURCE_COUNT = 1024,
-    VERGE__SOURCE_OTHERS = 0,
     VERGE__SOURCE_BITS = 14,
     VERGE__SOURCE_MASK = (1 << VERGE__SOURCE_BITS) - 1,
     VERGE__EVENTS_A_POKE = 256,
-    VERGE__WEIGHT_MAX = 32,
-    VERGE__LATE_FIRST_BIT = 10,   /* up to 1 us is one bucket */
-    VERGE__LATE_BUCKET_COUNT = 98 /* then 4 a doubling, to 2^34 ns; what is later is in the last */
 };
 
-/* In a key: it is a label's. No address has this bit. */
+/* A bit of a key: the key is the address of a label. No address has this bit. */
 #define VERGE__KEY_LABEL (UINT64_C(1) << 63)
 
-/* In a key: nobody has used it for a while. No address has this bit either. */
+/* A bit of a key: no thread has looked for the key for a while. No address has this bit either. */
 #define VERGE__KEY_LEAVING (UINT64_C(1) << 62)
 
 /* In place of a period: the timer runs once, and has a source. */
@@ -68,25 +62,29 @@ typedef struct verge__sources {
     _Atomic uint64_t keys[VERGE__SOURCE_COUNT];
 } verge__sources;
 
-/* Of one source. */
+/* The samples of one source. */
 typedef struct verge__source_samples {
     _Atomic uint64_t started, cancelled, fired;
-    _Atomic uint64_t ended;   /* of those that fired, for the last time */
-    _Atomic uint64_t time_ns; /* in the callback */
+    _Atomic uint64_t ended;   /* how many of `fired` were the last firing of their timer */
+    _Atomic uint64_t time_ns; /* in callbacks */
     _Atomic uint32_t late[VERGE__LATE_BUCKET_COUNT];
 } verge__source_samples;
 
 typedef struct verge__samples {
-    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: nothing is counted; OTHERS are beside */
-    verge__source_samples others;
+    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: nothing is counted */
+    verge__source_samples others;                             /* those of source 0 */
     verge__picture picture;
 } verge__samples;
 
 /* The source of a key: it gets a number if it has none. */
 uint32_t verge__source_find(verge__sources *sources, uint64_t key);
 
-/* The two steps by which a number becomes free; false: its key was used in between. Only for the scope's thread. */
+/* The first step to free the number of a source: marks its key as leaving. False: the key has that mark
+ * already. Only for the scope's thread. */
 bool verge__source_leave(verge__sources *sources, uint32_t source);
+
+/* The second step: frees the number. False: a thread has looked for the key since the first step. Only for the scope's
+ * thread. */
 bool verge__source_free(verge__sources *sources, uint32_t source);
 
 /* The key of a source; 0: it has none. */
@@ -102,7 +100,7 @@ static inline uint64_t verge__key_of_label(const char *label) {
     return (uint64_t)(uintptr_t)label | VERGE__KEY_LABEL;
 }
 
-/* 0: it runs once. */
+/* The period of a timer; 0: it runs once. */
 static inline uint64_t verge__timer_period(const verge__timer *timer) {
     const uint64_t period_ns = atomic_load_explicit(&timer->period_ns, memory_order_relaxed);
     return period_ns == VERGE__ONCE ? 0 : period_ns;
@@ -114,8 +112,8 @@ static inline verge_interval_policy verge__timer_policy(const verge__timer *time
                                    VERGE__SOURCE_BITS);
 }
 
-/* The source of a timer. For another thread than its owner's it is a guess, which is wrong if the record is used anew
- * at this moment. */
+/* The source of a timer. If the calling thread is not the owner's, the result may be wrong: the record may be used for
+ * another timer at this moment. */
 static inline uint32_t verge__timer_source(verge__sources *sources, const verge__timer *timer) {
     const uint32_t source =
         atomic_load_explicit(&timer->period_ns, memory_order_relaxed) == 0
@@ -126,15 +124,12 @@ static inline uint32_t verge__timer_source(verge__sources *sources, const verge_
                                                          &timer->callback, memory_order_relaxed)));
 }
 
-/* The bucket of a lateness, and the upper bound of a bucket. */
-uint32_t verge__late_bucket(uint64_t late_ns);
-uint64_t verge__late_bound(uint32_t bucket);
-
 /* ---- for tasks: every timer of a task has the source of that task ---- */
 
+/* The source of a key, in this service. */
 uint32_t verge__service_source(verge_service *service, uint64_t key);
 
-/* verge_service_start_at, for a source that was found before. */
+/* verge_service_start, for a source that was found before. */
 VERGE_MUST_USE int verge__service_start_from(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                              void *argument, uint32_t source, verge_timer *ret_timer);
 

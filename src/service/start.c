@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/sized.h"
 #include "service/turn.h"
 
-int verge_start_options_init_sized(verge_start_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < offsetof(verge_start_options, deadline_ns)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    options->struct_size = struct_size;
-    return 0;
+int verge_start_options_init(verge_start_options *options, size_t struct_size) {
+    const verge_start_options defaults = {0};
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
 int verge__service_take_room(verge_service *service) {
@@ -29,7 +26,8 @@ int verge__service_take_room(verge_service *service) {
     return 0;
 }
 
-/* What a period is kept as: one of UINT64_MAX has no second tick either way. */
+/* What a record has as its period. A period of UINT64_MAX, which would be VERGE__ONCE, is stored as 1 less: neither has
+ * a second tick. */
 static uint64_t kept_period(uint64_t period_ns, uint32_t source) {
     return period_ns == 0 ? (source == 0 ? 0 : VERGE__ONCE) : period_ns - (period_ns == VERGE__ONCE ? 1 : 0);
 }
@@ -65,8 +63,8 @@ static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service
     verge__calendar *calendar = &worker->calendar;
     uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
     uint32_t free_count = verge__worker_free_count(worker);
-    VERGE__INVARIANT(worker->round_end >= calendar->cursor, "S6: a round ends at the cursor or later");
-    if (VERGE__UNLIKELY(free_count == 0 || tick < worker->round_end)) {
+    VERGE__INVARIANT(worker->wave_end >= calendar->cursor, "S6: a wave ends at the cursor or later");
+    if (VERGE__UNLIKELY(free_count == 0 || tick < worker->wave_end)) {
         return false;
     }
     verge_timer handle = worker->free[--free_count] + VERGE__GENERATION_ONE;
@@ -170,16 +168,16 @@ static int start(verge_service *service, const verge_start_options *options, uin
     return error;
 }
 
-int verge_service_start(verge_service *service, const verge_start_options *options, verge_timer *ret_timer) {
-    if (service == NULL || options == NULL || options->struct_size != sizeof(*options) || !is_valid(options) ||
-        verge__service_refuses(service, options->deadline_ns)) {
+int verge_service_start_with(verge_service *service, const verge_start_options *given, verge_timer *ret_timer) {
+    verge_start_options options;
+    if (service == NULL || verge__sized_read(given, &options, sizeof(options)) != 0 || !is_valid(&options) ||
+        verge__service_refuses(service, options.deadline_ns)) {
         return -EINVAL;
     }
-    verge_start_options chosen = *options;
-    chosen.deadline_ns = choose_in_window(options);
+    options.deadline_ns = choose_in_window(&options);
     uint32_t source =
-        options->label == NULL ? 0 : verge__source_find(&service->sources, verge__key_of_label(options->label));
-    return start(service, &chosen, source, ret_timer);
+        options.label == NULL ? 0 : verge__source_find(&service->sources, verge__key_of_label(options.label));
+    return start(service, &options, source, ret_timer);
 }
 
 static VERGE__NOINLINE int start_timer_slowly(verge_service *service, uint64_t deadline_ns, verge_callback callback,
@@ -189,8 +187,8 @@ static VERGE__NOINLINE int start_timer_slowly(verge_service *service, uint64_t d
     return is_wrong ? -EINVAL : start(service, &options, source, ret_timer);
 }
 
-int verge_service_start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
-                           verge_timer *ret_timer) {
+int verge_service_start(verge_service *service, uint64_t deadline_ns, verge_callback callback, void *argument,
+                        verge_timer *ret_timer) {
     verge_worker *bound = verge__bound_for_short_way(service);
     if (VERGE__UNLIKELY(bound == NULL || callback == NULL || deadline_ns == VERGE_NEVER ||
                         !start_by_short_way(service, bound, deadline_ns, callback, argument, 0, ret_timer))) {
@@ -218,5 +216,5 @@ int verge_service_start_after(verge_service *service, uint64_t delay_ns, verge_c
     if (delay_ns >= VERGE_NEVER - now_ns) {
         return -EOVERFLOW;
     }
-    return verge_service_start_at(service, now_ns + delay_ns, callback, argument, ret_timer);
+    return verge_service_start(service, now_ns + delay_ns, callback, argument, ret_timer);
 }

@@ -167,6 +167,6 @@ void verge__table_give(verge__table *table, uint32_t first, uint32_t last, size_
 }
 
 int verge__table_why_not(uint64_t word, verge_timer handle) {
-    bool is_retired = verge__word_generation(word) == 0 && verge__word_state(word) == VERGE__DEAD;
+    bool is_retired = verge__word_generation(word) == 0 && verge__word_state(word) == VERGE__SPENT;
     return is_retired || verge__word_generation(word) > (uint32_t)(handle >> 32) ? -ENOENT : -EBADF;
 }

@@ -131,15 +131,15 @@ static VERGE__ALWAYS_INLINE bool verge__table_has(const verge__table *table, uin
     return true;
 }
 
-/* The record of a handle, live or not. NULL: the handle was never issued. */
+/* The record of a handle, whether its timer is pending or has ended. NULL: the handle was never issued. */
 static inline verge__timer *verge__table_find(const verge__table *table, verge_timer handle) {
     verge__timer *timer = NULL;
     bool is_odd = (handle & VERGE__GENERATION_ONE) != 0;
     return is_odd && verge__table_has(table, (uint32_t)handle, &timer) ? timer : NULL;
 }
 
-/* The error for a handle that is not live, from its record's word: the timer has ended, or the handle was never
- * issued. */
+/* The error for a handle that no pending timer has, from its record's word: the timer has ended, or the handle was
+ * never issued. */
 int verge__table_why_not(uint64_t word, verge_timer handle);
 
 /* The next index; skips the gaps. */

@@ -5,8 +5,9 @@
  *     QUEUED ---a thread takes it---> RUNNING ---the function has returned---> DONE
  *        '---its task gives up (out of the queue)        '---its task gives up (task is NULL; the thread abandons it)
  *
- *   B1  All fields of a call but its result are under the lock of the pool. The thread that makes a call DONE claims
- *       its task before it releases the lock (J2). A task that was woken for another reason looks under the lock.
+ *   B1  All fields of a call but its result and error are under the lock of the pool. The thread that makes a call DONE
+ *       claims its task before it releases the lock (J2). A task that was woken for another reason looks under the
+ *       lock.
  *   B2  A call that cannot be abandoned is a local variable of its task, which waits until the call is DONE or out of
  *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task has abandoned
  *       it, by the thread.
@@ -23,13 +24,17 @@
 #include <time.h>
 
 #include "base/assert.h"
-#include "task/task_internal.h"
-#include "task/thread.h"
+#include "base/thread.h"
+#include "task/current.h"
+#include "task/pool.h"
+#include "task/runtime.h"
+#include "task/wait.h"
+#include "task/wake.h"
 
 typedef enum verge__blocking_stage { QUEUED, RUNNING, DONE } verge__blocking_stage;
 
 typedef struct verge__blocking_call {
-    struct verge__blocking_call *next, *previous; /* QUEUED */
+    verge__link link; /* QUEUED: in the queue of the pool */
     verge_blocking_function function;
     void *argument;
     void (*abandon)(void *argument); /* NULL: it cannot be abandoned */
@@ -71,29 +76,18 @@ void verge__blocking_deinit(verge__blocking_pool *pool) {
 }
 
 static void enqueue(verge__blocking_pool *pool, verge__blocking_call *call) {
-    call->next = NULL;
-    call->previous = pool->last;
-    if (pool->last != NULL) {
-        pool->last->next = call;
-    } else {
-        pool->first = call;
-    }
-    pool->last = call;
+    verge__list_append(&pool->queue, &call->link);
     pool->queued_count++;
 }
 
 static void dequeue(verge__blocking_pool *pool, verge__blocking_call *call) {
-    if (call->previous != NULL) {
-        call->previous->next = call->next;
-    } else {
-        pool->first = call->next;
-    }
-    if (call->next != NULL) {
-        call->next->previous = call->previous;
-    } else {
-        pool->last = call->previous;
-    }
+    verge__list_remove(&pool->queue, &call->link);
     pool->queued_count--;
+}
+
+/* NULL: the queue is empty. */
+static verge__blocking_call *first_call(const verge__blocking_pool *pool) {
+    return VERGE__LISTED(pool->queue.first, verge__blocking_call, link);
 }
 
 /* ---- the threads ---- */
@@ -145,8 +139,8 @@ static bool find_thread(verge_runtime *runtime) {
 /* B3: for a thread that has to end (pthread_exit) while calls are queued. */
 static void leave_queue_to_another(verge_runtime *runtime, verge__task_queue *woken) {
     verge__blocking_pool *pool = &runtime->pool;
-    while (pool->first != NULL && !find_thread(runtime)) {
-        verge__blocking_call *call = pool->first;
+    while (pool->queued_count != 0 && !find_thread(runtime)) {
+        verge__blocking_call *call = first_call(pool);
         dequeue(pool, call);
         call->error = -EAGAIN;
         verge_task *task = set_done(pool, call);
@@ -215,12 +209,12 @@ static verge__blocking_call *next_call(verge_runtime *runtime) {
     (void)pthread_mutex_lock(&pool->lock);
     const struct timespec end = time_after(runtime->options.blocking_idle_ns);
     int error = 0;
-    while (pool->first == NULL && !pool->is_closing && error == 0) {
+    while (pool->queued_count == 0 && !pool->is_closing && error == 0) {
         pool->idle_count++;
         error = pthread_cond_timedwait(&pool->work, &pool->lock, &end);
         pool->idle_count--;
     }
-    verge__blocking_call *call = pool->first;
+    verge__blocking_call *call = first_call(pool);
     if (call != NULL) {
         dequeue(pool, call);
         call->stage = RUNNING;
@@ -350,52 +344,47 @@ static int take_result(const verge__blocking_call *call, intptr_t *ret_result) {
     return call->error;
 }
 
+/* NULL: there is no memory. */
+static verge__blocking_call *on_heap(verge_runtime *runtime, const verge__blocking_call *call) {
+    const verge_allocator *allocator = &runtime->allocator;
+    verge__blocking_call *copy = allocator->allocate(allocator->context, sizeof(*copy), _Alignof(max_align_t));
+    if (copy != NULL) {
+        *copy = *call;
+    }
+    return copy;
+}
+
 /* ---- the calls ---- */
 
-int verge_blocking(verge_blocking_function function, void *argument, intptr_t *ret_result, uint64_t deadline_ns) {
+int verge_blocking(verge_blocking_function function, void *argument, void (*abandon)(void *argument),
+                   intptr_t *ret_result, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
     if (self == NULL || function == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    verge__begin_call();
+    (void)verge__begin_call(VERGE_NEVER);
     int error = why_not(self, deadline_ns);
     if (error != 0) {
+        if (abandon != NULL && is_giving_up(error)) {
+            abandon(argument);
+        }
         return verge__count_if_timeout(error);
     }
-    verge__blocking_call call = {
-        .function = function, .argument = argument, .awaits = VERGE__AWAITS_BLOCKING, .awaited = (uintptr_t)function};
-    error = run_call(self, &call, deadline_ns);
-    return error != 0 ? error : take_result(&call, ret_result);
-}
-
-int verge_blocking_or_abandon(verge_blocking_function function, void *argument, void (*abandon)(void *argument),
-                              intptr_t *ret_result, uint64_t deadline_ns) {
-    verge_task *self = verge__current_task();
-    if (self == NULL || function == NULL || abandon == NULL) {
-        return self == NULL ? -EPERM : -EINVAL;
-    }
-    verge__begin_call();
-    int error = why_not(self, deadline_ns);
-    if (is_giving_up(error)) {
-        abandon(argument);
-        return verge__count_if_timeout(error);
-    }
-    const verge_allocator *allocator = &self->runtime->allocator;
-    verge__blocking_call *call =
-        error == 0 ? allocator->allocate(allocator->context, sizeof(*call), _Alignof(max_align_t)) : NULL;
+    verge__blocking_call in_frame = {.function = function,
+                                     .argument = argument,
+                                     .abandon = abandon,
+                                     .awaits = VERGE__AWAITS_BLOCKING,
+                                     .awaited = (uintptr_t)function};
+    verge__blocking_call *call = abandon == NULL ? &in_frame : on_heap(self->runtime, &in_frame); /* B2 */
     if (call == NULL) {
-        return error != 0 ? error : -ENOMEM;
+        return -ENOMEM;
     }
-    *call = (verge__blocking_call){.function = function,
-                                   .argument = argument,
-                                   .abandon = abandon,
-                                   .awaits = VERGE__AWAITS_BLOCKING,
-                                   .awaited = (uintptr_t)function};
     error = run_call(self, call, deadline_ns);
-    if (error == 0) {
-        error = take_result(call, ret_result);
-        release(self->runtime, call);
-    } else if (!is_giving_up(error)) {
+    if (abandon != NULL && is_giving_up(error)) {
+        return error; /* the call is gone */
+    }
+    error = error != 0 ? error : take_result(call, ret_result);
+    if (abandon != NULL) {
         release(self->runtime, call);
     }
     return error;

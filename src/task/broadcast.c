@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "task/latch.h"
+#include "task/wait.h"
+#include "task/wake.h"
 
 static size_t broadcast_size(size_t item_size, size_t capacity) {
     return sizeof(verge_broadcast) + item_size * capacity;
@@ -38,7 +41,7 @@ void verge_broadcast_destroy(verge_broadcast *broadcast) {
     }
 }
 
-/* ---- items; the guard is held ---- */
+/* ---- items; the latch is held ---- */
 
 static void copy(const verge_broadcast *broadcast, void *to, const void *from) {
     if (broadcast->item_size != 0 && from != NULL) { /* from is NULL only if the size is 0; analysers do not see that */
@@ -74,7 +77,7 @@ int verge_broadcast_send(verge_broadcast *broadcast, const void *item) {
         return -EINVAL;
     }
     verge__task_queue granted = {0};
-    verge__lock(&broadcast->guard);
+    verge__lock(&broadcast->latch);
     const bool is_closed = broadcast->is_closed;
     if (!is_closed) {
         copy(broadcast, broadcast->items + index_of_item(broadcast, broadcast->sent), item);
@@ -86,7 +89,7 @@ int verge_broadcast_send(verge_broadcast *broadcast, const void *item) {
         *waiter->position = broadcast->sent;
         verge__grant_into(&granted, waiter);
     }
-    verge__unlock(&broadcast->guard);
+    verge__unlock(&broadcast->latch);
     verge__deliver_all(&granted);
     return is_closed ? -EPIPE : 0;
 }
@@ -96,10 +99,10 @@ int verge_broadcast_close(verge_broadcast *broadcast) {
         return -EINVAL;
     }
     verge__task_queue claimed = {0};
-    verge__lock(&broadcast->guard);
+    verge__lock(&broadcast->latch);
     broadcast->is_closed = true;
     verge__waiters_close(broadcast->waiting, &claimed);
-    verge__unlock(&broadcast->guard);
+    verge__unlock(&broadcast->latch);
     verge__deliver_all(&claimed);
     return 0;
 }
@@ -108,62 +111,35 @@ uint64_t verge_broadcast_position(verge_broadcast *broadcast) {
     if (broadcast == NULL) {
         return 0;
     }
-    verge__lock(&broadcast->guard);
+    verge__lock(&broadcast->latch);
     const uint64_t sent = broadcast->sent;
-    verge__unlock(&broadcast->guard);
+    verge__unlock(&broadcast->latch);
     return sent;
 }
 
 /* ---- receiving ---- */
-
-static int try_to_get(verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode) {
-    if (verge__broadcast_is_wrong(broadcast, position, ret_item)) {
-        return -EINVAL;
-    }
-    verge__lock(&broadcast->guard);
-    const int result = verge__broadcast_get(broadcast, position, ret_item, mode);
-    verge__unlock(&broadcast->guard);
-    return result;
-}
 
 static int get_until(verge_broadcast *broadcast, uint64_t *position, void *ret_item, uint64_t deadline_ns,
                      verge__read_mode mode) {
     if (verge__broadcast_is_wrong(broadcast, position, ret_item)) {
         return -EINVAL;
     }
-    verge__begin_call();
-    verge__lock(&broadcast->guard);
+    verge_task *self = verge__begin_call(deadline_ns);
+    verge__lock(&broadcast->latch);
     int result = verge__broadcast_get(broadcast, position, ret_item, mode);
     if (result == -EAGAIN) {
-        verge__waiter waiter = {.task = verge__current_task(), .item = ret_item, .position = position};
-        verge__awaits(waiter.task, VERGE__AWAITS_BROADCAST, (uintptr_t)broadcast);
-        result = verge__wait_in(broadcast->waiting, &broadcast->guard, &waiter, deadline_ns);
+        verge__waiter waiter = {.task = self, .item = ret_item, .position = position};
+        verge__awaits(self, VERGE__AWAITS_BROADCAST, (uintptr_t)broadcast);
+        result = verge__wait_in(broadcast->waiting, &broadcast->latch, &waiter, deadline_ns);
     }
-    verge__unlock(&broadcast->guard);
+    verge__unlock(&broadcast->latch);
     return result;
 }
 
-int verge_broadcast_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    return get_until(broadcast, position, ret_item, VERGE_NEVER, VERGE__READ_NEXT);
-}
-
-int verge_broadcast_receive_until(verge_broadcast *broadcast, uint64_t *position, void *ret_item,
-                                  uint64_t deadline_ns) {
+int verge_broadcast_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item, uint64_t deadline_ns) {
     return get_until(broadcast, position, ret_item, deadline_ns, VERGE__READ_NEXT);
 }
 
-int verge_broadcast_try_receive(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    return try_to_get(broadcast, position, ret_item, VERGE__READ_NEXT);
-}
-
-int verge_broadcast_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    return get_until(broadcast, position, ret_item, VERGE_NEVER, VERGE__READ_LATEST);
-}
-
-int verge_broadcast_latest_until(verge_broadcast *broadcast, uint64_t *position, void *ret_item, uint64_t deadline_ns) {
+int verge_broadcast_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item, uint64_t deadline_ns) {
     return get_until(broadcast, position, ret_item, deadline_ns, VERGE__READ_LATEST);
-}
-
-int verge_broadcast_try_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item) {
-    return try_to_get(broadcast, position, ret_item, VERGE__READ_LATEST);
 }

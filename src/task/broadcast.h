@@ -16,7 +16,7 @@ struct verge_broadcast {
     verge_allocator allocator;
     size_t item_size;
     size_t capacity;
-    uint32_t guard; /* of all fields below */
+    uint32_t latch; /* of all fields below */
     bool is_closed;
     uint64_t sent; /* the number of items that were ever sent */
     void *waiting[2];
@@ -30,11 +30,11 @@ static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, c
     return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
 }
 
-/* With the guard held: 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW (*position has moved to the
- * oldest item), or -EAGAIN. */
+/* Called with the latch held. Copies the item at *position. 0, -EPIPE, -EINVAL (*position is greater than sent),
+ * -EOVERFLOW (*position has moved to the oldest item), or -EAGAIN. */
 int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
-/* With the guard held: whether get would return -EAGAIN. */
+/* Called with the latch held: whether verge__broadcast_get would return -EAGAIN. */
 static inline bool verge__broadcast_is_seen(const verge_broadcast *broadcast, const uint64_t *position) {
     return *position == broadcast->sent && !broadcast->is_closed;
 }

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "task/latch.h"
+#include "task/wait.h"
+#include "task/wake.h"
 
 static size_t channel_size(size_t item_size, size_t capacity) {
     return sizeof(verge_channel) + item_size * capacity;
@@ -38,7 +41,7 @@ void verge_channel_destroy(verge_channel *channel) {
     }
 }
 
-/* ---- the ring; the guard is held ---- */
+/* ---- the ring; the latch is held ---- */
 
 static void copy(const verge_channel *channel, void *to, const void *from) {
     if (channel->item_size != 0) {
@@ -98,72 +101,40 @@ int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_
 
 /* ---- sending and receiving ---- */
 
-int verge_channel_try_send(verge_channel *channel, const void *item) {
+int verge_channel_send(verge_channel *channel, const void *item, uint64_t deadline_ns) {
     if (verge__channel_is_wrong(channel, item)) {
         return -EINVAL;
     }
+    verge_task *self = verge__begin_call(deadline_ns);
     verge_task *woken = NULL;
-    verge__lock(&channel->guard);
-    const int result = put(channel, item, &woken);
-    verge__unlock(&channel->guard);
-    verge__deliver_granted(woken);
-    return result;
-}
-
-int verge_channel_try_receive(verge_channel *channel, void *ret_item) {
-    if (verge__channel_is_wrong(channel, ret_item)) {
-        return -EINVAL;
-    }
-    verge_task *woken = NULL;
-    verge__lock(&channel->guard);
-    const int result = get(channel, ret_item, &woken);
-    verge__unlock(&channel->guard);
-    verge__deliver_granted(woken);
-    return result;
-}
-
-int verge_channel_send_until(verge_channel *channel, const void *item, uint64_t deadline_ns) {
-    if (verge__channel_is_wrong(channel, item)) {
-        return -EINVAL;
-    }
-    verge_task *self = verge__begin_call();
-    verge_task *woken = NULL;
-    verge__lock(&channel->guard);
+    verge__lock(&channel->latch);
     int result = put(channel, item, &woken);
     if (result == -EAGAIN) {
         verge__waiter waiter = {.task = self, .item = (void *)(uintptr_t)item};
         verge__awaits(self, VERGE__AWAITS_SEND, (uintptr_t)channel);
-        result = verge__wait_in(channel->senders, &channel->guard, &waiter, deadline_ns);
+        result = verge__wait_in(channel->senders, &channel->latch, &waiter, deadline_ns);
     }
-    verge__unlock(&channel->guard);
+    verge__unlock(&channel->latch);
     verge__deliver_granted(woken);
     return result;
 }
 
-int verge_channel_receive_until(verge_channel *channel, void *ret_item, uint64_t deadline_ns) {
+int verge_channel_receive(verge_channel *channel, void *ret_item, uint64_t deadline_ns) {
     if (verge__channel_is_wrong(channel, ret_item)) {
         return -EINVAL;
     }
-    verge_task *self = verge__begin_call();
+    verge_task *self = verge__begin_call(deadline_ns);
     verge_task *woken = NULL;
-    verge__lock(&channel->guard);
+    verge__lock(&channel->latch);
     int result = get(channel, ret_item, &woken);
     if (result == -EAGAIN) {
         verge__waiter waiter = {.task = self, .item = ret_item};
         verge__awaits(self, VERGE__AWAITS_RECEIVE, (uintptr_t)channel);
-        result = verge__wait_in(channel->receivers, &channel->guard, &waiter, deadline_ns);
+        result = verge__wait_in(channel->receivers, &channel->latch, &waiter, deadline_ns);
     }
-    verge__unlock(&channel->guard);
+    verge__unlock(&channel->latch);
     verge__deliver_granted(woken);
     return result;
-}
-
-int verge_channel_send(verge_channel *channel, const void *item) {
-    return verge_channel_send_until(channel, item, VERGE_NEVER);
-}
-
-int verge_channel_receive(verge_channel *channel, void *ret_item) {
-    return verge_channel_receive_until(channel, ret_item, VERGE_NEVER);
 }
 
 /* ---- closing ---- */
@@ -173,11 +144,11 @@ int verge_channel_close(verge_channel *channel) {
         return -EINVAL;
     }
     verge__task_queue claimed = {0};
-    verge__lock(&channel->guard);
+    verge__lock(&channel->latch);
     channel->is_closed = true;
     verge__waiters_close(channel->senders, &claimed);
     verge__waiters_close(channel->receivers, &claimed);
-    verge__unlock(&channel->guard);
+    verge__unlock(&channel->latch);
     verge__deliver_all(&claimed);
     return 0;
 }
@@ -186,8 +157,8 @@ size_t verge_channel_count(verge_channel *channel) {
     if (channel == NULL) {
         return 0;
     }
-    verge__lock(&channel->guard);
+    verge__lock(&channel->latch);
     const size_t count = channel->count;
-    verge__unlock(&channel->guard);
+    verge__unlock(&channel->latch);
     return count;
 }

@@ -14,7 +14,7 @@ struct verge_channel {
     verge_allocator allocator;
     size_t item_size;
     size_t capacity;
-    uint32_t guard; /* of all below */
+    uint32_t latch; /* of all below */
     bool is_closed;
     size_t first; /* the index of the oldest item */
     size_t count;
@@ -27,19 +27,22 @@ static inline bool verge__channel_is_wrong(const verge_channel *channel, const v
     return channel == NULL || (item == NULL && channel->item_size != 0);
 }
 
-/* The functions below are called with the guard held. is_full, is_empty: whether put, or get, would return -EAGAIN. */
-
+/* Called with the latch held: whether verge__channel_put would return -EAGAIN. */
 static inline bool verge__channel_is_full(const verge_channel *channel) {
     return channel->count == channel->capacity && !channel->is_closed;
 }
 
+/* Called with the latch held: whether verge__channel_get would return -EAGAIN. */
 static inline bool verge__channel_is_empty(const verge_channel *channel) {
     return channel->count == 0 && !channel->is_closed;
 }
 
-/* 0, -EPIPE or -EAGAIN. *ret_woken: a task that the caller must deliver, or NULL. put: the receiver that got the item.
- * get: the sender whose item went into the ring. */
+/* Called with the latch held. Sends an item. 0, -EPIPE or -EAGAIN. *ret_woken: the receiver that got the item, which
+ * the caller must deliver; or NULL. */
 int verge__channel_put(verge_channel *channel, const void *item, verge_task **ret_woken);
+
+/* Called with the latch held. Receives an item. 0, -EPIPE or -EAGAIN. *ret_woken: the sender whose item went into the
+ * ring, which the caller must deliver; or NULL. */
 int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_woken);
 
 #endif

@@ -66,10 +66,10 @@ static void after_switch(verge__context *self) {
 static void begin(void *argument) {
     verge__context *self = argument;
     after_switch(self);
-    self->entry(self->argument);
+    self->function(self->argument);
 }
 
-/* All but is_live, which a thread with an old address of the context may be reading (ring.h, R2). */
+/* Clears all but is_live, which a thread with an old address of the context may be reading (ring.h, R2). */
 static void clear(verge__context *context) {
     atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
     const size_t offset = offsetof(verge__context, stack_pointer);
@@ -83,7 +83,7 @@ void verge__context_adopt(verge__context *context) {
 #endif
 }
 
-void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*function)(void *),
                          void *argument) {
     clear(context);
 #if VERGE__ASAN
@@ -92,7 +92,7 @@ void verge__context_init(verge__context *context, void *stack_low, size_t stack_
 #endif
     char *stack_top = (char *)stack_low + stack_size;
     stack_top -= (uintptr_t)stack_top % 16;
-    context->entry = entry;
+    context->function = function;
     context->argument = argument;
     context->stack_pointer = verge__context_prepare(stack_low, stack_top, begin, context);
 #if VERGE__ASAN
@@ -111,7 +111,7 @@ VERGE__NOINLINE void verge__context_switch(verge__context *from, verge__context 
 }
 
 _Noreturn void verge__context_leave(verge__context *from, verge__context *to) {
-    atomic_store_explicit(&from->is_live, 0, memory_order_relaxed); /* nobody waits for that, so the switch need not */
+    atomic_store_explicit(&from->is_live, 0, memory_order_relaxed); /* nobody waits for this flow to leave its stack */
     before_switch(from, to, 1);
     verge__context_swap(from, to->stack_pointer);
     __builtin_unreachable();
@@ -121,7 +121,7 @@ void verge__context_unwound(verge__context *from, verge__context *to) {
     before_switch(from, to, 1);
     after_switch(to);
 #if VERGE__ASAN
-    __asan_handle_no_return(); /* nor did the frames of `to` that led to the switch return */
+    __asan_handle_no_return(); /* the frames of `to` that led to the switch did not return either */
 #endif
 }
 

@@ -3,22 +3,22 @@
  * task/context.h - flows of control with a stack each, of which one runs on a thread at a time.
  *
  * Usage
- *   verge__context_adopt(&loop);                              the thread's own flow
- *   verge__context_init(&fiber, low, size, entry, argument);  a new one; it does not run yet
- *   verge__context_switch(&loop, &fiber);                     runs it, returns when it switches back
- *   verge__context_switch(&fiber, &loop);                     inside it: back, until resumed
- *   verge__context_leave(&fiber, &loop);                      inside it: back, for good
- *   verge__context_deinit(&fiber);                            after that, in the flow that it went back to
+ *   verge__context_adopt(&loop);                                 the thread's own flow
+ *   verge__context_init(&fiber, low, size, function, argument);  a new one; it does not run yet
+ *   verge__context_switch(&loop, &fiber);                        runs it, returns when it switches back
+ *   verge__context_switch(&fiber, &loop);                        inside it: back, until resumed
+ *   verge__context_leave(&fiber, &loop);                         inside it: back, for good
+ *   verge__context_deinit(&fiber);                               after that, in the flow that it went back to
  *
- * A suspended context may be resumed by any thread. What survives a switch is what survives a
- * function call (callee-saved registers and the modes of the floating-point unit); the signal mask
- * belongs to the thread. Unwinding ends at the entry function's caller.
+ * A suspended context may be resumed by any thread. A switch keeps what a function call keeps: callee-saved registers
+ * and the modes of the floating-point unit. The signal mask belongs to the thread. Unwinding a stack ends at the caller
+ * of its function.
  *
- * A function that was switched away from may continue on another thread: it must not keep the
- * address of a thread-local variable over a switch.
+ * A function that switches to another context may continue on another thread. So it must not keep the address of a
+ * thread-local variable over a switch.
  *
  * A flow may be announced as ready before it has left its stack: it announces itself, and then switches away. If other
- * threads could resume it too early, is_live prevents that. The thread that resumes a flow first sets is_live
+ * threads may resume it, is_live keeps them from doing so too early. The thread that resumes a flow first sets is_live
  * (verge__context_set_live). The switch away from the flow clears is_live after the last use of the stack (release). A
  * thread that reads 0 (acquire) may resume the flow.
  */
@@ -54,7 +54,7 @@
 typedef struct verge__context {
     _Atomic uint64_t is_live; /* not 0: its stack may be in use, though it seems suspended. See above */
     void *stack_pointer;      /* while it is suspended: what verge__context_swap left */
-    void (*entry)(void *argument);
+    void (*function)(void *argument);
     void *argument;
 #if VERGE__ASAN
     const void *stack_low;
@@ -75,12 +75,12 @@ static inline bool verge__context_is_live(const verge__context *context) {
     return atomic_load_explicit(&context->is_live, memory_order_acquire) != 0;
 }
 
-/* The flow that the calling thread is in. */
+/* Makes `context` stand for the flow that the calling thread is in. */
 void verge__context_adopt(verge__context *context);
 
-/* stack_low to stack_low + stack_size is the memory of the stack; its top is aligned down to 16. entry must not return:
- * it ends with verge__context_leave. */
-void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*entry)(void *),
+/* The stack is the memory from stack_low to stack_low + stack_size; its top is aligned down to 16. `function` must not
+ * return: it ends with verge__context_leave. */
+void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*function)(void *),
                          void *argument);
 
 /* from is the running context; it is suspended, and to is resumed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Context switch for the AArch64 procedure call standard: x19 to x30, d8 to d15 and the mode of the floating-point unit
- * survive a call. The layout is that of struct frame in context_assembly.c. */
+ * survive a call. The layout is that of verge__frame in context_assembly.c. */
 
     .text
 
@@ -33,7 +33,7 @@ verge__context_swap:
     ldr     x12, [x0]                   /* is_live */
 
     mov     sp, x1
-    cbz     x12, 1f                     /* one worker alone never sets it, and does not wait for its stores */
+    cbz     x12, 1f                     /* a single worker never sets is_live, and need not wait for its stores */
     stlr    xzr, [x0]
 1:
     ldp     x29, x30, [sp, #80]

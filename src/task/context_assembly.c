@@ -9,7 +9,7 @@
 
 const char verge__context_machine_kind[] = "assembly";
 
-/* Where a new flow begins: calls the function in its first callee-saved register with what is in the second. */
+/* Where a new flow begins: calls the function in x19 (r12 on x86-64) with the argument in x20 (r13). */
 extern void verge__context_start(void);
 
 /* What verge__context_swap leaves on a stack, from the stack pointer up. */
@@ -21,8 +21,8 @@ typedef struct verge__frame {
     uint64_t fpcr, unused;
 } verge__frame;
 
-static void fill(verge__frame *frame, void (*entry)(void *), void *argument) {
-    frame->x19 = (uintptr_t)entry;
+static void fill(verge__frame *frame, void (*function)(void *), void *argument) {
+    frame->x19 = (uintptr_t)function;
     frame->x20 = (uintptr_t)argument;
     frame->x30 = (uintptr_t)verge__context_start;
     __asm__("mrs %0, fpcr" : "=r"(frame->fpcr));
@@ -39,8 +39,8 @@ typedef struct verge__frame {
     uint64_t return_address;
 } verge__frame;
 
-static void fill(verge__frame *frame, void (*entry)(void *), void *argument) {
-    frame->r12 = (uintptr_t)entry;
+static void fill(verge__frame *frame, void (*function)(void *), void *argument) {
+    frame->r12 = (uintptr_t)function;
     frame->r13 = (uintptr_t)argument;
     frame->return_address = (uintptr_t)verge__context_start;
     uint16_t x87_control;
@@ -58,11 +58,11 @@ _Static_assert(offsetof(verge__context, is_live) == 0 && offsetof(verge__context
                "verge__context_swap expects them there");
 _Static_assert(sizeof(verge__frame) % 16 == 0, "the stack pointer of a flow that begins is aligned to 16");
 
-void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
+void *verge__context_prepare(void *stack_low, char *stack_top, void (*function)(void *), void *argument) {
     (void)stack_low;
     verge__frame *frame = (verge__frame *)(void *)(stack_top - sizeof(verge__frame));
     memset(frame, 0, sizeof(*frame));
-    fill(frame, entry, argument);
+    fill(frame, function, argument);
     return frame;
 }
 

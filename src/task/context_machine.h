@@ -9,15 +9,15 @@
 
 typedef struct verge__context verge__context;
 
-/* Suspends the running flow: stores what resumes it in from->stack_pointer. Resumes another, which is given by what it
- * has stored there, and then clears from->is_live, with release order. */
+/* Suspends the running flow: stores in from->stack_pointer what resumes it. Then leaves its stack, clears from->is_live
+ * with release order, and resumes another flow. `resumed` is what that flow has stored in its stack_pointer. */
 void verge__context_swap(verge__context *from, void *resumed);
 
-/* Lays out a stack that ends at stack_top such that resuming it calls entry(argument). */
-void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument);
+/* Lays out a stack that ends at stack_top such that resuming it calls function(argument). */
+void *verge__context_prepare(void *stack_low, char *stack_top, void (*function)(void *), void *argument);
 
-/* Where a suspended flow goes on, and its frame pointer. False: that is not known of this machine. What it reads is on
- * the stack of the flow, and may be anything if that runs meanwhile. */
+/* Where a suspended flow goes on, and its frame pointer. False: not known on this machine. Both are read from the stack
+ * of the flow, and may be anything if the flow runs meanwhile. */
 bool verge__context_where(const void *suspended, uintptr_t *ret_address, uintptr_t *ret_frame);
 
 extern const char verge__context_machine_kind[];

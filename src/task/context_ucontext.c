@@ -18,7 +18,7 @@ const char verge__context_machine_kind[] = "ucontext";
 
 typedef struct verge__first_frame {
     ucontext_t context;
-    void (*entry)(void *);
+    void (*function)(void *);
     void *argument;
 } verge__first_frame;
 
@@ -40,7 +40,7 @@ static VERGE__NOINLINE void has_left(void) {
 static void start(unsigned high, unsigned low) {
     const verge__first_frame *frame = (const verge__first_frame *)(((uintptr_t)high << 16 << 16) | low);
     has_left();
-    frame->entry(frame->argument);
+    frame->function(frame->argument);
 }
 
 void verge__context_swap(verge__context *from, void *resumed) {
@@ -53,14 +53,14 @@ void verge__context_swap(verge__context *from, void *resumed) {
     has_left();
 }
 
-void *verge__context_prepare(void *stack_low, char *stack_top, void (*entry)(void *), void *argument) {
+void *verge__context_prepare(void *stack_low, char *stack_top, void (*function)(void *), void *argument) {
     const size_t frame_size = (sizeof(verge__first_frame) + 63) / 64 * 64;
     verge__first_frame *frame = (verge__first_frame *)(void *)(stack_top - frame_size);
     (void)getcontext(&frame->context);
     frame->context.uc_stack.ss_sp = stack_low;
     frame->context.uc_stack.ss_size = (size_t)((char *)frame - (char *)stack_low);
     frame->context.uc_link = NULL;
-    frame->entry = entry;
+    frame->function = function;
     frame->argument = argument;
     const uintptr_t address = (uintptr_t)frame;
     makecontext(&frame->context, (void (*)(void))(uintptr_t)start, 2, (unsigned)(address >> 16 >> 16),

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "task/current.h"
+
+#include "task/latch.h"
+#include "task/runner.h"
+#include <errno.h>
 /*
  * Which runner the calling thread is. A compiler may keep the address of a thread-local variable for as long as a
  * function runs, but a function of a task may begin on one thread and end on another. So every access is a call of a
  * function that is not inlined.
  */
-#include "task/task_internal.h"
 
 static _Thread_local verge__runner *current __attribute__((tls_model("initial-exec")));
 
@@ -53,7 +57,7 @@ void *verge_task_argument(void) {
     return self != NULL ? self->argument : NULL;
 }
 
-uint32_t verge_task_worker(void) {
+uint32_t verge_task_worker_id(void) {
     const verge__runner *runner = verge__current_runner();
     return runner != NULL && runner->running != NULL ? runner->index : VERGE_WORKER_ANY;
 }
@@ -87,9 +91,9 @@ int verge_task_set_name(const char *name) {
     if (self == NULL) {
         return -EPERM;
     }
-    verge__lock(&self->guard);
+    verge__lock(&self->latch);
     verge__set_name(self, name);
-    verge__unlock(&self->guard);
+    verge__unlock(&self->latch);
     return 0;
 }
 

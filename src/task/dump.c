@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_guard. A task in the list
- * has not ended, so its memory and its stack exist as long as the guard is held. The dump copies what it finds, and
- * writes the text after it has released the guard, as the user's writer may wait.
+ * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_latch. A task in the list
+ * has not ended, so its memory and its stack exist as long as the latch is held. The dump copies what it finds, and
+ * writes the text after it has released the latch, as the user's writer may wait.
  *
- * Tasks continue to run meanwhile. Their state is atomic, and their names are under their guards. The frames of a stack
- * are read without a lock, and the task may run again at any time. So the walk follows a frame pointer only upwards and
- * inside the stack, which makes it end. Its result counts only if the task was suspended at the same stack pointer
- * before and after the walk.
+ * Tasks continue to run meanwhile. Their state is atomic, and each name is under the latch of its task. The frames of a
+ * stack are read without a latch, and the task may run again at any time. So the walk follows a frame pointer only
+ * upwards and inside the stack, which makes it end. Its result counts only if the task was suspended at the same stack
+ * pointer before and after the walk.
  */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -19,8 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reactor/operation.h"
 #include "task/context_machine.h"
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/dump.h"
+#include "task/latch.h"
+#include "task/runner.h"
 
 enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
 
@@ -42,9 +47,9 @@ typedef struct verge__task_snapshot {
 } verge__task_snapshot;
 
 void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
-    verge__lock(&task->guard);
+    verge__lock(&task->latch);
     memcpy(name, task->name, VERGE_TASK_NAME_SIZE);
-    verge__unlock(&task->guard);
+    verge__unlock(&task->latch);
 }
 
 /* ---- frames ---- */
@@ -130,17 +135,17 @@ static void look_at(verge_task *task, verge__task_snapshot *snapshot) {
 /* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many there are. */
 static size_t look_at_all(verge__runner *runner, verge__task_snapshot *snapshots, size_t room) {
     size_t count = 0;
-    verge__lock(&runner->list_guard);
-    for (const verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
+    verge__lock(&runner->list_latch);
+    for (const verge__link *link = runner->listed; link != NULL; link = link->next) {
         count++;
     }
     if (count <= room) {
         size_t left = count;
-        for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
-            look_at(task, &snapshots[--left]);
+        for (verge__link *link = runner->listed; link != NULL; link = link->next) {
+            look_at(verge__listed_task(link), &snapshots[--left]);
         }
     }
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return count;
 }
 
@@ -263,10 +268,10 @@ static void print_state(verge__dump_output *output, const verge__task_snapshot *
     print(output, snapshot->is_cancelled ? ", cancelled\n" : "\n");
 }
 
-static void print_snapshot(verge__dump_output *output, const verge__task_snapshot *snapshot, uint32_t worker_index,
+static void print_snapshot(verge__dump_output *output, const verge__task_snapshot *snapshot, uint32_t worker_id,
                            uint64_t now_ns) {
     print(output, "task 0x%" PRIxPTR " \"%s\", worker %" PRIu32 ": ", (uintptr_t)snapshot->task, snapshot->name,
-          worker_index);
+          worker_id);
     print_state(output, snapshot, now_ns);
     print(output, "    function ");
     print_address(output, (uintptr_t)snapshot->function);

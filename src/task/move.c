@@ -4,8 +4,13 @@
  * stays, and moves when its operation is done. The timer of a task that moved may still run here, or on the worker that
  * the service gives it to when this one leaves. It wakes its task, wherever the task is.
  */
+#include <errno.h>
+
 #include "base/step.h"
-#include "task/task_internal.h"
+#include "task/latch.h"
+#include "task/queue.h"
+#include "task/share.h"
+#include "task/wait.h"
 
 verge__runner *verge__pick_runner(verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
@@ -34,15 +39,15 @@ static verge__runner *move(verge__runner *runner, verge_task *task) {
 }
 
 static verge_task *first_waiting(verge__runner *runner) {
-    verge__lock(&runner->list_guard);
-    verge_task *task = runner->listed;
-    for (; task != NULL; task = task->listed_next) {
+    verge__lock(&runner->list_latch);
+    verge_task *task = verge__listed_task(runner->listed);
+    for (; task != NULL; task = verge__listed_task(task->listed.next)) {
         uint8_t state = VERGE__TASK_WAITING;
         if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_MOVING)) {
             break;
         }
     }
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return task;
 }
 
@@ -99,10 +104,10 @@ bool verge__runner_move_tasks(verge__runner *runner) {
 }
 
 bool verge__runner_has_left(verge__runner *runner) {
-    verge__lock(&runner->list_guard);
+    verge__lock(&runner->list_latch);
     verge_task *none = NULL;
     const bool has_left =
         runner->listed == NULL && atomic_compare_exchange_strong(&runner->inbox, &none, &verge__inbox_closed);
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return has_left;
 }

@@ -17,8 +17,10 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "task/task_internal.h"
-#include "task/thread.h"
+#include "base/thread.h"
+#include "task/dump.h"
+#include "task/latch.h"
+#include "task/runner.h"
 
 enum { SIGNAL_COUNT = 65 };
 
@@ -55,7 +57,7 @@ static int begin_handling(int number) {
     return result;
 }
 
-/* Restores the signal action of before, unless the program has set another one meanwhile. */
+/* Restores the action that the signal had before, unless the program has set another one meanwhile. */
 static void end_handling(int number) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -70,18 +72,18 @@ static void end_handling(int number) {
 /* ---- tasks that do not let others run ---- */
 
 typedef struct verge__watched {
-    uint64_t switches;         /* of the turns that are over */
+    uint64_t switches;         /* tasks that were resumed, in the rounds that are over */
     uint64_t since_ns;         /* when `switches` and `resumes_left` were first seen */
     const verge_task *suspect; /* the task that ran at the last look */
-    int resumes_left;          /* in this turn: this or `switches` changes with each task that is resumed */
+    int resumes_left;          /* in this round. Each resumed task changes this or `switches` */
     bool is_reported;
 } verge__watched;
 
-/* The task that is running; NULL: none. It may have ended when this returns. */
+/* The task that runs on a runner; NULL: none. Copies its name and function, as it may have ended on return. */
 static const verge_task *find_running(verge__runner *runner, char name[VERGE_TASK_NAME_SIZE], verge_stuck_task *stuck) {
     verge_task *task;
-    verge__lock(&runner->list_guard);
-    for (task = runner->listed; task != NULL; task = task->listed_next) {
+    verge__lock(&runner->list_latch);
+    for (task = verge__listed_task(runner->listed); task != NULL; task = verge__listed_task(task->listed.next)) {
         if (atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_RUNNING) {
             verge__copy_name(task, name);
             stuck->name = name[0] != '\0' ? name : NULL;
@@ -89,7 +91,7 @@ static const verge_task *find_running(verge__runner *runner, char name[VERGE_TAS
             break;
         }
     }
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return task;
 }
 
@@ -98,7 +100,7 @@ static const verge_task *find_running(verge__runner *runner, char name[VERGE_TAS
 static void look_for_stuck(verge__runner *runner, verge__watched *watched, uint64_t now_ns) {
     const verge_runtime_options *options = &runner->runtime->options;
     char name[VERGE_TASK_NAME_SIZE];
-    verge_stuck_task stuck = {.worker_index = runner->index, .running_ns = now_ns - watched->since_ns};
+    verge_stuck_task stuck = {.worker_id = runner->index, .running_ns = now_ns - watched->since_ns};
     const verge_task *running = find_running(runner, name, &stuck);
     const bool is_stuck = running != NULL && running == watched->suspect && stuck.running_ns >= options->stuck_after_ns;
     watched->suspect = running;

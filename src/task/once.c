@@ -3,17 +3,16 @@
  * all that the function has written. */
 #include <errno.h>
 
-#include "task/task_internal.h"
 #include "verge/sync.h"
 
-int verge_once_until(verge_once *once, int (*function)(void *argument), void *argument, uint64_t deadline_ns) {
+int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument, uint64_t deadline_ns) {
     if (once == NULL || function == NULL) {
         return -EINVAL;
     }
     if (__atomic_load_n(&once->is_done, __ATOMIC_ACQUIRE) != 0) {
         return 0;
     }
-    int error = verge_mutex_lock_until(&once->mutex, deadline_ns);
+    int error = verge_mutex_lock(&once->mutex, deadline_ns);
     if (error != 0) {
         return error;
     }
@@ -23,8 +22,4 @@ int verge_once_until(verge_once *once, int (*function)(void *argument), void *ar
     }
     (void)verge_mutex_unlock(&once->mutex);
     return error;
-}
-
-int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument) {
-    return verge_once_until(once, function, argument, VERGE_NEVER);
 }

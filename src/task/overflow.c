@@ -3,9 +3,9 @@
  * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
  * running task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
  *
- * The handler prints a line. It does not end the process: it restores the action that was there before, and returns.
- * Then the instruction faults again, and the process ends as it would without this file (or its own handler runs). Any
- * other fault goes to the action that was there before.
+ * The handler prints a line. It does not end the process: if the program has a handler of its own, it calls that one.
+ * Otherwise it restores the default action, and returns. Then the instruction faults again, and the process ends as it
+ * would without this file. The handler does the same for any other fault, but prints nothing.
  */
 #define _GNU_SOURCE
 
@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "base/checks.h"
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/runner.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of watch_count, and of changes of the action */
 static uint32_t watch_count;                             /* threads that need the handler */
@@ -45,7 +46,7 @@ static void add_number(verge__overflow_line *line, uint64_t number, unsigned bas
     add(line, at);
 }
 
-static void report(const verge_task *task, uint32_t worker_index) {
+static void report(const verge_task *task, uint32_t worker_id) {
     verge__overflow_line line = {.size = 0};
     add(&line, "verge: stack overflow in task ");
     if (task->name[0] != '\0') {
@@ -55,7 +56,7 @@ static void report(const verge_task *task, uint32_t worker_index) {
         add_number(&line, (uintptr_t)task->function, 16);
     }
     add(&line, ", worker ");
-    add_number(&line, worker_index, 10);
+    add_number(&line, worker_id, 10);
     add(&line, ": it needs more than its ");
     add_number(&line, task->runtime->options.stack_size, 10);
     add(&line, " bytes. Raise stack_size in verge_runtime_options, or put large variables on the heap.\n");
@@ -101,12 +102,13 @@ static bool is_default(const struct sigaction *action) {
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
-/* Without the option, in a build with assertions: only where the program (or a sanitizer) has no handler of its own. */
+/* Whether the handler is to be installed: if the option asks for it; or in a build with assertions, if the program (or
+ * a sanitizer) has no handler of its own. */
 static bool is_wanted(const verge_runtime *runtime, const struct sigaction *now) {
     return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }
 
-/* True: the handler is there. */
+/* Installs the handler, if it is wanted. Returns whether it is there. */
 static bool begin_handling(const verge_runtime *runtime) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -143,7 +145,8 @@ static size_t alternate_size(void) {
     return (size + page_size - 1) / page_size * page_size;
 }
 
-/* An alternate stack, unless the thread has one. Without memory for it an overflow is what it was: a bare SIGSEGV. */
+/* Gives the thread an alternate stack, unless it has one. If there is no memory for it, an overflow remains a bare
+ * SIGSEGV. */
 static void begin_alternate(verge__overflow_stack *watch) {
     stack_t now;
     if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) {

@@ -2,6 +2,7 @@
 /* Plain threads are those that run no tasks. While they wait for a task or for each other, they sleep in a futex. */
 #include <errno.h>
 
+#include "task/runtime.h"
 #include "task/waiters.h"
 
 int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns) {

@@ -7,9 +7,14 @@
  * sets a flag and then `attention`; then it reads whether the runner waits. The runner first writes that it waits; then
  * it looks into the inbox and at `attention`. So at least one of the two sees what the other wrote.
  */
+#include "task/queue.h"
 #include "base/assert.h"
 #include "base/step.h"
+#include "reactor/reactor.h"
+#include "task/latch.h"
 #include "task/search.h"
+#include "task/share.h"
+#include "task/wake.h"
 
 verge_task verge__inbox_closed;
 
@@ -19,17 +24,30 @@ void verge__deliver_all(verge__task_queue *queue) {
     }
 }
 
-/* `notifying` keeps the reactor open until it was woken (verge__runner_close). */
-bool verge__runner_notify(verge__runner *runner) {
+static void begin_to_notify(verge__runner *runner) {
     atomic_fetch_add(&runner->notifying, 1);
+}
+
+static void end_notifying(verge__runner *runner) {
+    if (atomic_fetch_sub(&runner->notifying, 1) == (VERGE__RUNNER_CLOSES | 1)) {
+        verge__futex_wake_all(&runner->notifying);
+    }
+}
+
+static bool wake_reactor(verge__runner *runner) {
     VERGE__STEP("runner: notify");
     const bool is_waiting = atomic_exchange(&runner->is_waiting, false);
     if (is_waiting) {
         verge__reactor_wake(runner->reactor);
     }
-    if (atomic_fetch_sub(&runner->notifying, 1) == (VERGE__RUNNER_CLOSES | 1)) {
-        verge__futex_wake_all(&runner->notifying);
-    }
+    return is_waiting;
+}
+
+/* `notifying` keeps the reactor open until it was woken (verge__runner_close). */
+bool verge__runner_notify(verge__runner *runner) {
+    begin_to_notify(runner);
+    const bool is_waiting = wake_reactor(runner);
+    end_notifying(runner);
     return is_waiting;
 }
 
@@ -49,14 +67,16 @@ void verge__post(verge_task *task) {
     verge__runner *runner = atomic_load(&task->runner);
     const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* even if it is still live now */
     verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
+    begin_to_notify(runner); /* before the push: from there on the task can end the run, and the runtime be destroyed */
     do {
         VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
         task->next = last;
         VERGE__STEP("inbox: push");
     } while (!atomic_compare_exchange_weak(&runner->inbox, &last, task));
-    if (!verge__runner_notify(runner) && may_go_elsewhere) { /* the runner is busy */
+    if (!wake_reactor(runner) && may_go_elsewhere) { /* the runner is busy */
         verge__offer(runner->runtime);
     }
+    end_notifying(runner);
 }
 
 static verge_task *in_order(verge_task *task) {
@@ -92,30 +112,18 @@ verge_task *verge__inbox_take_of_other(verge__runner *victim) {
 }
 
 bool verge__list_task(verge__runner *runner, verge_task *task) {
-    verge__lock(&runner->list_guard);
+    verge__lock(&runner->list_latch);
     const bool is_open = atomic_load_explicit(&runner->inbox, memory_order_relaxed) != &verge__inbox_closed;
     if (is_open) {
         atomic_store(&task->runner, runner);
-        task->listed_previous = NULL;
-        task->listed_next = runner->listed;
-        if (runner->listed != NULL) {
-            runner->listed->listed_previous = task;
-        }
-        runner->listed = task;
+        verge__list_push(&runner->listed, &task->listed);
     }
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return is_open;
 }
 
 void verge__unlist_task(verge__runner *runner, verge_task *task) {
-    verge__lock(&runner->list_guard);
-    if (task->listed_previous != NULL) {
-        task->listed_previous->listed_next = task->listed_next;
-    } else {
-        runner->listed = task->listed_next;
-    }
-    if (task->listed_next != NULL) {
-        task->listed_next->listed_previous = task->listed_previous;
-    }
-    verge__unlock(&runner->list_guard);
+    verge__lock(&runner->list_latch);
+    (void)verge__list_unlink(&runner->listed, &task->listed);
+    verge__unlock(&runner->list_latch);
 }

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking tasks from another worker: R1 to R3 in ring.h. */
 #include "task/ring.h"
-
-#include "task/task_internal.h"
+#include "task/task.h"
 
 uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks) {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     VERGE__STEP("ring: steal");
     const uint32_t count = atomic_load_explicit(&ring->tail, memory_order_acquire) - head;
     uint32_t wanted = count - count / 2;
-    if (count > VERGE__RING_SIZE) { /* head has moved between the two */
+    if (count > VERGE__RING_SIZE) { /* head has moved between the two loads */
         return 0;
     }
     wanted = wanted < VERGE__STEAL_MAX ? wanted : VERGE__STEAL_MAX;
     uint32_t taken = 0;
     while (taken < wanted) {
         verge_task *task = atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
-        if (verge__context_is_live(&task->context)) { /* R3. Its memory is that of a stack, which stays */
+        if (verge__context_is_live(&task->context)) { /* R3. It may be read even if it has ended: stacks stay mapped */
             break;
         }
         ret_tasks[taken++] = task;

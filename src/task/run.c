@@ -5,6 +5,13 @@
 #include <errno.h>
 
 #include "base/step.h"
+#include "reactor/reactor.h"
+#include "task/current.h"
+#include "task/dump.h"
+#include "task/latch.h"
+#include "task/queue.h"
+#include "task/runner.h"
+#include "task/spawn.h"
 #include "task/waiters.h"
 
 /* ---- running ---- */
@@ -108,41 +115,41 @@ typedef struct verge__task_run {
     intptr_t result;
 } verge__task_run;
 
-/* Before the loop of worker 0, which is the only one that can run the task. */
+/* Called before the loop of worker 0, which is the only one that can run the task. */
 static int spawn_main(verge__task_run *run, verge_task_function function, void *argument) {
     verge_spawn_options options;
-    (void)verge_spawn_options_init(&options);
+    (void)verge_spawn_options_init(&options, sizeof(options));
     options.runtime = run->runtime;
-    options.worker_index = 0;
+    options.worker_id = 0;
     options.function = function;
     options.argument = argument;
     options.name = options.label = "main";
     const int error = verge_spawn_with(&options, &run->main);
     if (error == 0) {
-        verge__lock(&run->main->guard);
+        verge__lock(&run->main->latch);
         run->main->joiner = &run->joiner;
-        verge__unlock(&run->main->guard);
+        verge__unlock(&run->main->latch);
     }
     return error;
 }
 
-/* After the loops. If it has not ended (-EDEADLK), nobody joins it any more. */
+/* Called after the loops. If the first task has not ended (-EDEADLK), nobody joins it any more. */
 static void join_main(verge__task_run *run) {
     verge_task *task = run->main;
     if (task == NULL) {
         return;
     }
-    verge__lock(&task->guard);
+    verge__lock(&task->latch);
     const bool has_ended = task->has_ended;
     task->joiner = NULL;
     task->is_detached = !has_ended;
-    verge__unlock(&task->guard);
+    verge__unlock(&task->latch);
     if (has_ended) {
         (void)verge__take_result(task, &run->result);
     }
 }
 
-/* Clears the flag of the last run, unless there is no task. No loop runs yet. */
+/* Clears VERGE__RUN_OVER, which the last run has left, unless there is no task. No loop runs yet. */
 static void begin_run(verge_runtime *runtime) {
     uint64_t tasks = atomic_load(&runtime->tasks);
     uint64_t begun;
@@ -151,7 +158,7 @@ static void begin_run(verge_runtime *runtime) {
     } while (!atomic_compare_exchange_weak(&runtime->tasks, &tasks, begun));
 }
 
-/* With runner 0 open: the first task, and all the rest. */
+/* Called when runner 0 is open: spawns the first task, and lets the run begin. */
 static int begin_tasks(verge__task_run *run, verge_task_function function, void *argument) {
     verge_runtime *runtime = run->runtime;
     const int error = function != NULL ? spawn_main(run, function, argument) : 0;
@@ -301,7 +308,7 @@ void verge_runtime_stop(verge_runtime *runtime) {
 
 /* ---- workers ---- */
 
-int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
+int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id) {
     if (runtime == NULL || verge__runtime_is_forked(runtime)) {
         return runtime == NULL ? -EINVAL : -ECHILD;
     }
@@ -323,20 +330,20 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_index) {
         verge__alert_all(runtime);
     }
     (void)pthread_mutex_unlock(&runtime->lock);
-    if (error == 0 && ret_index != NULL) {
-        *ret_index = index;
+    if (error == 0 && ret_worker_id != NULL) {
+        *ret_worker_id = index;
     }
     return error;
 }
 
-int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t index) {
-    if (runtime == NULL || index == 0 || index >= atomic_load(&runtime->runner_count)) {
+int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t worker_id) {
+    if (runtime == NULL || worker_id == 0 || worker_id >= atomic_load(&runtime->runner_count)) {
         return -EINVAL;
     }
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
-    verge__runner *runner = runtime->runners[index];
+    verge__runner *runner = runtime->runners[worker_id];
     if (atomic_exchange(&runner->is_retiring, true)) {
         return -EALREADY;
     }

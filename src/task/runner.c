@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop of a worker. In each turn it asks the reactor (and waits there, if no task is ready), takes what other
+ * The loop of a worker. In each round it asks the reactor (and waits there, if no task is ready), takes what other
  * threads sent, runs the timers that are due, and then runs tasks. The reactor comes before the timers: if data and a
  * deadline have both come, the task gets the data.
  */
@@ -8,11 +8,19 @@
 
 #include "base/assert.h"
 #include "base/step.h"
+#include "reactor/reactor.h"
 #include "service/last_pass.h"
+#include "task/current.h"
+#include "task/latch.h"
+#include "task/queue.h"
 #include "task/search.h"
+#include "task/share.h"
+#include "task/spawn.h"
+#include "task/wait.h"
+#include "task/wake.h"
 
-/* How many tasks may be resumed in a turn. Then timers and I/O are looked at, however many tasks yield. */
-enum { RESUMES_PER_TURN = 64 };
+/* How many tasks may be resumed in a round. Then timers and I/O are looked at, however many tasks yield. */
+enum { RESUMES_PER_ROUND = 64 };
 
 /* ---- open and close ---- */
 
@@ -33,7 +41,7 @@ verge__reactor_kind verge__reactor_kind_of(verge_backend backend) {
 
 static int join_service(verge__runner *runner) {
     verge_worker_options options;
-    (void)verge_worker_options_init(&options);
+    (void)verge_worker_options_init(&options, sizeof(options));
     options.unbound = !runner->owns_reactor;
     options.wake = on_service_wake;
     options.wake_context = runner;
@@ -59,7 +67,7 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
         runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* it has not seen a stop that is in progress */
         runner->search.is_mine = false;
         runner->offers_later = true;
-        atomic_store(&runner->attention, true); /* so that its first turn counts the runners */
+        atomic_store(&runner->attention, true); /* so that its first round counts the runners */
         verge__context_adopt(&runner->context);
         verge__set_current_runner(runner);
     }
@@ -92,7 +100,8 @@ void verge__runner_close(verge__runner *runner) {
 
 /*
  * A task that waits or yields switches to the next task itself. It switches to the loop only when no task can run, or
- * after RESUMES_PER_TURN tasks. So when the loop continues, `running` may be another task than the loop resumed.
+ * after RESUMES_PER_ROUND tasks. When the loop continues, `running` is NULL, or it is a task that has ended, and it may
+ * be another one than the loop resumed.
  */
 
 static int resumes_left(const verge__runner *runner) {
@@ -117,6 +126,9 @@ static VERGE__ALWAYS_INLINE verge_task *begin_next(verge__runner *runner, const 
 static VERGE__ALWAYS_INLINE void switch_from(verge__runner *runner, verge_task *self) {
     VERGE__STEP("task: switch");
     verge_task *next = begin_next(runner, self);
+    if (next == NULL) {
+        runner->running = NULL; /* from the switch on, another runner may run it, and even end it */
+    }
     if (next != self) {
         verge__context_switch(&self->context, next != NULL ? &next->context : &runner->context);
     }
@@ -125,7 +137,7 @@ static VERGE__ALWAYS_INLINE void switch_from(verge__runner *runner, verge_task *
 void verge__suspend(verge_task *self) {
     verge__runner *runner = verge__current_runner();
     runner->at_once_count = 0;
-    atomic_store_explicit(&self->stopped_ns, runner->turn_ns, memory_order_relaxed);
+    atomic_store_explicit(&self->stopped_ns, runner->round_ns, memory_order_relaxed);
     switch_from(runner, self);
 }
 
@@ -152,26 +164,27 @@ int verge_yield(void) {
 }
 
 static bool run_tasks(verge__runner *runner) {
-    set_resumes_left(runner, RESUMES_PER_TURN);
+    set_resumes_left(runner, RESUMES_PER_ROUND);
     verge_task *task = begin_next(runner, NULL);
     if (runner->has_others) {
         verge__offer_rest(runner);
     }
     for (; task != NULL; task = begin_next(runner, NULL)) {
         verge__context_switch(&runner->context, &task->context);
-        task = runner->running;
+        VERGE__STEP("runner: back");
+        task = runner->running; /* NULL: the last task waits or has yielded, and may be another runner's by now */
         runner->running = NULL;
-        if (atomic_load_explicit(&task->state, memory_order_relaxed) == VERGE__TASK_ENDED) {
+        if (task != NULL) {
             verge__task_ended(runner, task);
         }
     }
     runner->offers_later = true;
-    const int resumed = RESUMES_PER_TURN - resumes_left(runner);
+    const int resumed = RESUMES_PER_ROUND - resumes_left(runner);
     verge__count_more(&runner->switches, (uint64_t)resumed);
     return resumed != 0;
 }
 
-/* ---- a turn ---- */
+/* ---- a round ---- */
 
 static void empty_inbox(verge__runner *runner) {
     verge_task *next;
@@ -191,11 +204,11 @@ static void empty_inbox(verge__runner *runner) {
 /* Not inline. If the thread ends in a task (lost.c), the frames of the loop are unwound. So they must have no local
  * variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void cancel_all(verge__runner *runner) {
-    verge__lock(&runner->list_guard);
-    for (verge_task *task = runner->listed; task != NULL; task = task->listed_next) {
-        verge__cancel(task);
+    verge__lock(&runner->list_latch);
+    for (verge__link *link = runner->listed; link != NULL; link = link->next) {
+        verge__cancel(verge__listed_task(link));
     }
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
 }
 
 bool verge__runner_has_work(verge__runner *runner) {
@@ -203,7 +216,7 @@ bool verge__runner_has_work(verge__runner *runner) {
            (runner->has_others && (runner->handed_over != NULL || verge__has_shared(runner)));
 }
 
-/* If there are other runners. In virtual time each task stays where it was put (T7). */
+/* Begins to share if there are other runners. In virtual time each task stays where it was put (T7). */
 static void begin_to_share(verge__runner *runner) {
     const verge_runtime *runtime = runner->runtime;
     if (runtime->options.virtual_clock == NULL && atomic_load(&runtime->runner_count) > 1) {
@@ -212,7 +225,7 @@ static void begin_to_share(verge__runner *runner) {
     }
 }
 
-bool verge__runner_turn(verge__runner *runner) {
+bool verge__runner_round(verge__runner *runner) {
     if (atomic_exchange(&runner->attention, false)) {
         begin_to_share(runner);
     }
@@ -228,7 +241,7 @@ bool verge__runner_turn(verge__runner *runner) {
     }
     const int fired = verge_worker_run_once(runner->worker, 0);
     VERGE__INVARIANT(fired >= 0, "a runner leaves its service last");
-    runner->turn_ns = verge__worker_last_pass_ns(runner->worker);
+    runner->round_ns = verge__worker_last_pass_ns(runner->worker);
     if (runner->search.is_mine && (verge__runner_has_work(runner) || atomic_load(&runner->is_retiring))) {
         verge__search_end(runner);
     }
@@ -239,7 +252,7 @@ bool verge__runner_turn(verge__runner *runner) {
 }
 
 static void ask_reactor(verge__runner *runner, uint64_t timeout_ns) {
-    verge__operation_list done;
+    verge__list done;
     verge__reactor_wait(runner->reactor, timeout_ns, &done);
     while (done.first != NULL) {
         verge__operation_done(runner, verge__operations_take_first(&done));
@@ -301,7 +314,7 @@ void verge__runner_loop(verge__runner *runner) {
             verge__give_credit_back(runner);
             wait_for_work(runner);
         }
-        (void)verge__runner_turn(runner);
+        (void)verge__runner_round(runner);
         has_left = atomic_load(&runner->is_retiring) && verge__runner_has_left(runner);
     }
     verge__give_credit_back(runner);

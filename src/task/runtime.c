@@ -12,16 +12,20 @@
 #include "base/bits.h"
 #include "base/checks.h"
 #include "base/explain.h"
-#include "service/shown.h"
-#include "task/task_internal.h"
+#include "base/sized.h"
+#include "reactor/reactor.h"
+#include "service/observe.h"
+#include "task/current.h"
+#include "task/pool.h"
+#include "task/queue.h"
+#include "task/runner.h"
 
 /* ---- options ---- */
 
-enum { PRECISION_EXPONENT_MAX = 40 }; /* as of the service, which it is for */
+enum { PRECISION_EXPONENT_MAX = 40 }; /* as in service.c: the precision goes to the service */
 
-int verge_runtime_options_init_sized(verge_runtime_options *options, size_t struct_size) {
-    verge_runtime_options all = {
-        .struct_size = struct_size,
+int verge_runtime_options_init(verge_runtime_options *options, size_t struct_size) {
+    const verge_runtime_options defaults = {
         .io_grace_ns = UINT64_C(20000000),
         .precision_ns = UINT64_C(1) << 20,
         .stack_size = VERGE_STACK_SIZE_DEFAULT,
@@ -29,12 +33,7 @@ int verge_runtime_options_init_sized(verge_runtime_options *options, size_t stru
         .blocking_thread_max = 64,
         .blocking_idle_ns = UINT64_C(10000000000),
     };
-    if (options == NULL || struct_size < sizeof(size_t)) {
-        return -EINVAL;
-    }
-    memset(options, 0, struct_size);
-    memcpy(options, &all, struct_size < sizeof(all) ? struct_size : sizeof(all));
-    return 0;
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
 static int explain_observed(const verge_runtime_options *options, verge__explanation why) {
@@ -62,14 +61,12 @@ static int explain_backend(verge_backend backend, verge__explanation why) {
 }
 
 static int read_options(const verge_runtime_options *options, verge_runtime_options *ret_all, verge__explanation why) {
-    (void)verge_runtime_options_init(ret_all);
-    if (options != NULL) {
-        if (options->struct_size < sizeof(size_t)) {
-            return verge__explain(why, "struct_size is %zu: fill the options by verge_runtime_options_init first",
-                                  options->struct_size);
-        }
-        memcpy(ret_all, options, options->struct_size < sizeof(*ret_all) ? options->struct_size : sizeof(*ret_all));
-        ret_all->struct_size = sizeof(*ret_all);
+    (void)verge_runtime_options_init(ret_all, sizeof(*ret_all));
+    int error = options == NULL
+                    ? 0
+                    : verge__explain_sized(why, "verge_runtime_options_init", options, ret_all, sizeof(*ret_all));
+    if (error != 0) {
+        return error;
     }
     if (ret_all->worker_count == 0) {
         const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -89,7 +86,7 @@ static int read_options(const verge_runtime_options *options, verge_runtime_opti
     if (ret_all->blocking_thread_max == 0) {
         return verge__explain(why, "blocking_thread_max is 0: it has to be 1 at least");
     }
-    int error = explain_backend(ret_all->backend, why);
+    error = explain_backend(ret_all->backend, why);
     if (error == 0) {
         error = explain_observed(ret_all, why);
     }
@@ -128,7 +125,7 @@ int verge__add_runner(verge_runtime *runtime, bool is_closed) {
 
 static int create_service(verge_runtime *runtime) {
     verge_service_options options;
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 0;
     options.metronome = false;
     options.precision_ns = runtime->options.precision_ns;
@@ -224,7 +221,7 @@ int verge_runtime_destroy(verge_runtime *runtime) {
     while (verge__task_count(runtime) != 0) {
         verge_runtime_stop(runtime);
         const int error = verge_runtime_run(runtime, NULL, NULL, NULL);
-        if (error != 0 && error != -EOWNERDEAD) { /* then, too, all have ended */
+        if (error != 0 && error != -EOWNERDEAD) { /* after -EOWNERDEAD, too, all tasks have ended */
             return error;
         }
     }

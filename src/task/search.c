@@ -4,6 +4,8 @@
 
 #include "base/assert.h"
 #include "base/step.h"
+#include "task/queue.h"
+#include "task/share.h"
 
 enum { FEW_MAX = 2, PATIENCE_MIN = 4, PATIENCE_MAX = 16 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "task/runner.h"
 /*
  * task/search.h - an idle runner finds the tasks of a busy one, and no ready task waits while runners sleep.
  *
@@ -46,8 +47,6 @@
  */
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H
-
-#include "task/task_internal.h"
 
 /* The calling thread has made a task of a ring ready, or leaves one there and runs another: the right side, from 2. */
 void verge__offer_slowly(verge_runtime *runtime);

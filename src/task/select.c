@@ -14,12 +14,18 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 
 #include "base/assert.h"
 #include "base/step.h"
 #include "reactor/attempt.h"
 #include "task/broadcast.h"
 #include "task/channel.h"
+#include "task/current.h"
+#include "task/latch.h"
+#include "task/runner.h"
+#include "task/spawn.h"
+#include "task/wait.h"
 #include "verge/sync.h"
 
 /* In verge_case.state. */
@@ -50,140 +56,294 @@ static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
     return &selection->cases[state_of(&selection->cases[rank])->order];
 }
 
-/* ---- arguments ---- */
+/*
+ * What a kind of case does. A case without a list (NONE, TIME, TICK, POLL) has `check`, `happens`, and `time` if time
+ * alone makes it happen. A case with a list has the rest as well; latch_at and list_at are offsets in its object.
+ */
+typedef struct verge__case_type {
+    /* Whether its arguments make sense: 0, -EINVAL, -EPERM. */
+    int (*check)(verge__selection *selection, const verge_case *one);
 
-static int check_condition(verge__selection *selection, const verge_case *one) {
-    if (one->item == NULL || (selection->mutex != NULL && selection->mutex != one->item)) {
-        return -EINVAL;
-    }
-    selection->mutex = one->item;
-    return verge__mutex_is_owner(selection->mutex, selection->self) ? 0 : -EPERM;
+    /* Makes the call if it need not wait. True: it did, and the result of the case is set. */
+    bool (*happens)(const verge__selection *selection, verge_case *one, uint64_t now_ns);
+
+    /* When the case happens; VERGE_NEVER: at no time. */
+    uint64_t (*time)(const verge_case *one);
+
+    size_t latch_at;
+    size_t list_at; /* not of a join: a task has room for one joiner, which is no list */
+
+    /* With the latch held: whether the call would have to wait. */
+    bool (*must_wait)(const verge__selection *selection, const verge_case *one);
+
+    /* With the latch held: makes a call that need not wait. *ret_woken: a task that the caller must deliver, or NULL.
+     * Conditions have none: they always have to wait. */
+    int (*make_call)(const verge__selection *selection, const verge_case *one, verge_task **ret_woken);
+
+    /* With the latch held. NULL: the case has no list. */
+    void (*join_list)(const verge_case *one, verge__waiter *waiter);
+
+    /* With the latch held. The waiter may have left the list already. */
+    void (*leave_list)(const verge_case *one, verge__waiter *waiter);
+
+    /* Without the latch, after a call that returned 0: its result. NULL: there is nothing left to do. */
+    int (*finish)(const verge_case *one);
+} verge__case_type;
+
+static const verge__case_type *type_of(const verge_case *one);
+
+static uint32_t *latch_of(const verge_case *one) {
+    return (uint32_t *)(void *)((char *)one->object + type_of(one)->latch_at);
 }
 
-static int check(verge__selection *selection, const verge_case *one) {
-    switch (one->kind) {
-    case VERGE_CASE_NONE:
-        return 0;
-    case VERGE_CASE_RECEIVE:
-    case VERGE_CASE_SEND:
-        return verge__channel_is_wrong(one->object, one->item) ? -EINVAL : 0;
-    case VERGE_CASE_NEXT:
-    case VERGE_CASE_LATEST:
-        return verge__broadcast_is_wrong(one->object, one->position, one->item) ? -EINVAL : 0;
-    case VERGE_CASE_JOIN:
-    case VERGE_CASE_TICK:
-        return one->object == NULL ? -EINVAL : 0;
-    case VERGE_CASE_TIME:
-        return verge__refuses(selection->self, one->time_ns) ? -EINVAL : 0;
-    case VERGE_CASE_POLL:
-        return ++selection->descriptor_count > VERGE_SELECT_DESCRIPTORS_MAX ? -EINVAL : 0;
-    case VERGE_CASE_CONDITION:
-        return one->object == NULL ? -EINVAL : check_condition(selection, one);
-    default:
-        return -EINVAL;
-    }
-}
-
-static int check_all(verge__selection *selection) {
-    int error = 0;
-    for (uint32_t i = 0; i < selection->count && error == 0; i++) {
-        error = check(selection, &selection->cases[i]);
-    }
-    return error;
-}
-
-/* ---- one case ---- */
-
-static uint32_t *guard_of(const verge_case *one) {
-    switch (one->kind) {
-    case VERGE_CASE_RECEIVE:
-    case VERGE_CASE_SEND:
-        return &((verge_channel *)one->object)->guard;
-    case VERGE_CASE_NEXT:
-    case VERGE_CASE_LATEST:
-        return &((verge_broadcast *)one->object)->guard;
-    case VERGE_CASE_JOIN:
-        return &((verge_task *)one->object)->guard;
-    case VERGE_CASE_CONDITION:
-        return &((verge_condition *)one->object)->guard;
-    default:
-        return NULL;
-    }
-}
-
-/* NULL for a join: a task has at most one joiner, which is no list. */
 static void **list_of(const verge_case *one) {
-    switch (one->kind) {
-    case VERGE_CASE_RECEIVE:
-        return ((verge_channel *)one->object)->receivers;
-    case VERGE_CASE_SEND:
-        return ((verge_channel *)one->object)->senders;
-    case VERGE_CASE_NEXT:
-    case VERGE_CASE_LATEST:
-        return ((verge_broadcast *)one->object)->waiting;
-    case VERGE_CASE_CONDITION:
-        return ((verge_condition *)one->object)->waiting;
-    default:
-        return NULL;
+    return (void **)(void *)((char *)one->object + type_of(one)->list_at);
+}
+
+static void append_waiter(const verge_case *one, verge__waiter *waiter) {
+    verge__waiters_append(list_of(one), waiter);
+}
+
+static void remove_waiter(const verge_case *one, verge__waiter *waiter) {
+    if (waiter->is_listed) {
+        verge__waiters_remove(list_of(one), waiter);
     }
 }
 
-/* With the guard held. */
-static bool must_wait(const verge__selection *selection, const verge_case *one) {
-    switch (one->kind) {
-    case VERGE_CASE_RECEIVE:
-        return verge__channel_is_empty(one->object);
-    case VERGE_CASE_SEND:
-        return verge__channel_is_full(one->object);
-    case VERGE_CASE_NEXT:
-    case VERGE_CASE_LATEST:
-        return verge__broadcast_is_seen(one->object, one->position);
-    case VERGE_CASE_JOIN:
-        return verge__join_state(selection->self, one->object) == -EAGAIN;
-    default:
-        return true;
-    }
+static int finish(const verge_case *one, int result) {
+    return result == 0 && type_of(one)->finish != NULL ? type_of(one)->finish(one) : result;
 }
 
-/* Makes the call of a case that need not wait, with the guard held. take_ended follows without the guard. */
-static int make_call(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
-    switch (one->kind) {
-    case VERGE_CASE_RECEIVE:
-        return verge__channel_get(one->object, one->item, ret_woken);
-    case VERGE_CASE_SEND:
-        return verge__channel_put(one->object, one->item, ret_woken);
-    case VERGE_CASE_NEXT:
-        return verge__broadcast_get(one->object, one->position, one->item, VERGE__READ_NEXT);
-    case VERGE_CASE_LATEST:
-        return verge__broadcast_get(one->object, one->position, one->item, VERGE__READ_LATEST);
-    default:
-        return verge__join_state(selection->self, one->object);
+/* `happens` of all cases with a list. */
+static bool call_at_once(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
+    const verge__case_type *type = type_of(one);
+    uint32_t *latch = latch_of(one);
+    verge_task *woken = NULL;
+    (void)now_ns;
+    verge__lock(latch);
+    const bool happens = !type->must_wait(selection, one);
+    const int result = happens ? type->make_call(selection, one, &woken) : 0;
+    verge__unlock(latch);
+    verge__deliver_granted(woken);
+    if (happens) {
+        one->result = finish(one, result);
     }
+    return happens;
 }
 
-static int take_ended(const verge_case *one, int result) {
-    return one->kind == VERGE_CASE_JOIN && result == 0 ? verge__take_result(one->object, one->item) : result;
+/* ---- nothing ---- */
+
+static int check_nothing(verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    (void)one;
+    return 0;
+}
+
+static bool never_happens(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
+    (void)selection;
+    (void)one;
+    (void)now_ns;
+    return false;
+}
+
+/* ---- times and ticks ---- */
+
+static int check_time(verge__selection *selection, const verge_case *one) {
+    return verge__refuses(selection->self, one->time_ns) ? -EINVAL : 0;
+}
+
+static uint64_t time_of(const verge_case *one) {
+    return one->time_ns;
+}
+
+static bool time_has_come(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
+    (void)selection;
+    one->result = 0;
+    return one->time_ns <= now_ns;
+}
+
+static int check_object(verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return one->object == NULL ? -EINVAL : 0;
+}
+
+static uint64_t time_of_tick(const verge_case *one) {
+    return ((const verge_interval *)one->object)->deadline_ns;
+}
+
+static bool take_tick(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
+    (void)selection;
+    const int taken = verge_interval_next(one->object, now_ns, one->item);
+    one->result = taken > 0 ? 0 : taken < 0 ? taken : -ERANGE;
+    return taken != 0 || ((const verge_interval *)one->object)->deadline_ns == VERGE_NEVER;
+}
+
+/* ---- descriptors ---- */
+
+static int check_poll(verge__selection *selection, const verge_case *one) {
+    (void)one;
+    return ++selection->descriptor_count > VERGE_SELECT_DESCRIPTORS_MAX ? -EINVAL : 0;
 }
 
 static verge__operation poll_of(const verge_case *one) {
     return (verge__operation){.kind = VERGE__POLL, .fd = one->fd, .flags = (unsigned short)one->events};
 }
 
-static uint64_t time_of(const verge_case *one) {
-    return one->kind == VERGE_CASE_TIME   ? one->time_ns
-           : one->kind == VERGE_CASE_TICK ? verge_interval_deadline(one->object)
-                                          : VERGE_NEVER;
+static bool poll_at_once(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
+    (void)selection;
+    (void)now_ns;
+    verge__operation operation = poll_of(one);
+    one->result = -EBADF;
+    return one->fd < 0 || verge__attempt(&operation, VERGE__NOT_KNOWN, &one->result);
 }
 
-/* Whether the time of this case, if it has one, has come by now_ns; then its result is set. */
-static bool take_time(verge_case *one, uint64_t now_ns) {
-    if (one->kind == VERGE_CASE_TICK) {
-        const int taken = verge_interval_next(one->object, now_ns, one->item);
-        one->result = taken > 0 ? 0 : taken < 0 ? taken : -ERANGE;
-        return taken != 0 || verge_interval_deadline(one->object) == VERGE_NEVER;
+/* ---- channels ---- */
+
+static int check_channel(verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return verge__channel_is_wrong(one->object, one->item) ? -EINVAL : 0;
+}
+
+static bool is_empty(const verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return verge__channel_is_empty(one->object);
+}
+
+static int receive_item(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
+    (void)selection;
+    return verge__channel_get(one->object, one->item, ret_woken);
+}
+
+static bool is_full(const verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return verge__channel_is_full(one->object);
+}
+
+static int send_item(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
+    (void)selection;
+    return verge__channel_put(one->object, one->item, ret_woken);
+}
+
+/* ---- broadcasts ---- */
+
+static int check_broadcast(verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return verge__broadcast_is_wrong(one->object, one->position, one->item) ? -EINVAL : 0;
+}
+
+static bool is_seen(const verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    return verge__broadcast_is_seen(one->object, one->position);
+}
+
+static int read_next(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
+    (void)selection;
+    (void)ret_woken;
+    return verge__broadcast_get(one->object, one->position, one->item, VERGE__READ_NEXT);
+}
+
+static int read_latest(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
+    (void)selection;
+    (void)ret_woken;
+    return verge__broadcast_get(one->object, one->position, one->item, VERGE__READ_LATEST);
+}
+
+/* ---- tasks ---- */
+
+static bool has_not_ended(const verge__selection *selection, const verge_case *one) {
+    return verge__join_state(selection->self, one->object) == -EAGAIN;
+}
+
+static int join_state(const verge__selection *selection, const verge_case *one, verge_task **ret_woken) {
+    (void)ret_woken;
+    return verge__join_state(selection->self, one->object);
+}
+
+static void set_joiner(const verge_case *one, verge__waiter *waiter) {
+    ((verge_task *)one->object)->joiner = waiter;
+}
+
+static void unset_joiner(const verge_case *one, verge__waiter *waiter) {
+    verge_task *task = one->object;
+    if (task->joiner == waiter && !waiter->is_granted) {
+        task->joiner = NULL;
     }
-    one->result = 0;
-    return one->kind == VERGE_CASE_TIME && one->time_ns <= now_ns;
+}
+
+static int take_result(const verge_case *one) {
+    return verge__take_result(one->object, one->item);
+}
+
+/* ---- conditions ---- */
+
+static int check_condition(verge__selection *selection, const verge_case *one) {
+    if (one->object == NULL || one->item == NULL || (selection->mutex != NULL && selection->mutex != one->item)) {
+        return -EINVAL;
+    }
+    selection->mutex = one->item;
+    return verge__mutex_is_owner(selection->mutex, selection->self) ? 0 : -EPERM;
+}
+
+static bool always_waits(const verge__selection *selection, const verge_case *one) {
+    (void)selection;
+    (void)one;
+    return true;
+}
+
+/* ---- the table ---- */
+
+#define IN_LIST(type, list) \
+    .happens = call_at_once, .latch_at = offsetof(type, latch), .list_at = offsetof(type, list), \
+    .join_list = append_waiter, .leave_list = remove_waiter
+
+static const verge__case_type types[] = {
+    [VERGE_CASE_NONE] = {.check = check_nothing, .happens = never_happens},
+    [VERGE_CASE_TIME] = {.check = check_time, .happens = time_has_come, .time = time_of},
+    [VERGE_CASE_TICK] = {.check = check_object, .happens = take_tick, .time = time_of_tick},
+    [VERGE_CASE_POLL] = {.check = check_poll, .happens = poll_at_once},
+    [VERGE_CASE_RECEIVE] = {.check = check_channel,
+                            .must_wait = is_empty,
+                            .make_call = receive_item,
+                            IN_LIST(verge_channel, receivers)},
+    [VERGE_CASE_SEND] = {.check = check_channel,
+                         .must_wait = is_full,
+                         .make_call = send_item,
+                         IN_LIST(verge_channel, senders)},
+    [VERGE_CASE_NEXT] = {.check = check_broadcast,
+                         .must_wait = is_seen,
+                         .make_call = read_next,
+                         IN_LIST(verge_broadcast, waiting)},
+    [VERGE_CASE_LATEST] = {.check = check_broadcast,
+                           .must_wait = is_seen,
+                           .make_call = read_latest,
+                           IN_LIST(verge_broadcast, waiting)},
+    [VERGE_CASE_CONDITION] = {.check = check_condition, .must_wait = always_waits, IN_LIST(verge_condition, waiting)},
+    [VERGE_CASE_JOIN] = {.check = check_object,
+                         .happens = call_at_once,
+                         .latch_at = offsetof(verge_task, latch),
+                         .must_wait = has_not_ended,
+                         .make_call = join_state,
+                         .join_list = set_joiner,
+                         .leave_list = unset_joiner,
+                         .finish = take_result},
+};
+
+static const verge__case_type *type_of(const verge_case *one) {
+    return &types[one->kind];
+}
+
+static bool has_list(const verge_case *one) {
+    return type_of(one)->join_list != NULL;
+}
+
+static int check_all(verge__selection *selection) {
+    int error = 0;
+    for (uint32_t i = 0; i < selection->count && error == 0; i++) {
+        const verge_case *one = &selection->cases[i];
+        const bool is_known = (size_t)one->kind < sizeof(types) / sizeof(*types);
+        error = is_known ? type_of(one)->check(selection, one) : -EINVAL;
+    }
+    return error;
 }
 
 /* ---- 1: what need not wait ---- */
@@ -199,28 +359,6 @@ static void shuffle(verge__selection *selection) {
     }
 }
 
-static bool happens_at_once(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
-    uint32_t *guard = guard_of(one);
-    if (one->kind == VERGE_CASE_POLL) {
-        verge__operation operation = poll_of(one);
-        one->result = -EBADF;
-        return one->fd < 0 || verge__attempt(&operation, VERGE__NOT_KNOWN, &one->result);
-    }
-    if (guard == NULL) {
-        return take_time(one, now_ns);
-    }
-    verge_task *woken = NULL;
-    verge__lock(guard);
-    const bool happens = !must_wait(selection, one);
-    const int result = happens ? make_call(selection, one, &woken) : 0;
-    verge__unlock(guard);
-    verge__deliver_granted(woken);
-    if (happens) {
-        one->result = take_ended(one, result);
-    }
-    return happens;
-}
-
 static int index_of(const verge__selection *selection, const verge_case *one) {
     return (int)(one - selection->cases);
 }
@@ -229,7 +367,7 @@ static int find_at_once(verge__selection *selection) {
     const uint64_t now_ns = verge__clock_now(&selection->self->runtime->clock);
     for (uint32_t rank = 0; rank < selection->count; rank++) {
         verge_case *one = case_at(selection, rank);
-        if (happens_at_once(selection, one, now_ns)) {
+        if (type_of(one)->happens(selection, one, now_ns)) {
             return index_of(selection, one);
         }
     }
@@ -238,33 +376,26 @@ static int find_at_once(verge__selection *selection) {
 
 /* ---- 2: waiting ---- */
 
-static void join_list(const verge_case *one, verge__waiter *waiter) {
-    if (one->kind == VERGE_CASE_JOIN) {
-        ((verge_task *)one->object)->joiner = waiter;
-    } else {
-        verge__waiters_append(list_of(one), waiter);
-    }
-}
-
 /* False: a case was chosen, so there is no need to wait. */
 static bool join(verge__selection *selection, verge_case *one) {
-    uint32_t *guard = guard_of(one);
-    if (guard == NULL) {
+    if (!has_list(one)) {
         return true;
     }
+    const verge__case_type *type = type_of(one);
+    uint32_t *latch = latch_of(one);
     verge__waiter *waiter = &state_of(one)->waiter;
     verge_task *woken = NULL;
     VERGE__STEP("select: join");
     *waiter = (verge__waiter){
         .task = selection->self, .choice = &selection->choice, .item = one->item, .position = one->position};
-    verge__lock(guard);
-    const bool waits = must_wait(selection, one);
+    verge__lock(latch);
+    const bool waits = type->must_wait(selection, one);
     if (waits) {
-        join_list(one, waiter);
+        type->join_list(one, waiter);
     } else if (verge__choose(waiter)) {
-        one->result = make_call(selection, one, &woken);
+        one->result = type->make_call(selection, one, &woken);
     }
-    verge__unlock(guard);
+    verge__unlock(latch);
     verge__deliver_granted(woken);
     return waits;
 }
@@ -332,7 +463,8 @@ static VERGE__NOINLINE int wait_for_descriptors(verge__selection *selection, uin
 static uint64_t earliest_time(const verge__selection *selection) {
     uint64_t earliest_ns = VERGE_NEVER;
     for (uint32_t i = 0; i < selection->count; i++) {
-        const uint64_t time_ns = time_of(&selection->cases[i]);
+        const verge_case *one = &selection->cases[i];
+        const uint64_t time_ns = type_of(one)->time != NULL ? type_of(one)->time(one) : VERGE_NEVER;
         earliest_ns = time_ns < earliest_ns ? time_ns : earliest_ns;
     }
     return earliest_ns;
@@ -343,21 +475,12 @@ static uint64_t earliest_time(const verge__selection *selection) {
 static void leave_all(verge__selection *selection) {
     for (uint32_t rank = 0; rank < selection->joined_count; rank++) {
         verge_case *one = case_at(selection, rank);
-        uint32_t *guard = guard_of(one);
-        verge__waiter *waiter = &state_of(one)->waiter;
-        if (guard == NULL) {
-            continue;
+        if (has_list(one)) {
+            VERGE__STEP("select: leave");
+            verge__lock(latch_of(one));
+            type_of(one)->leave_list(one, &state_of(one)->waiter);
+            verge__unlock(latch_of(one));
         }
-        VERGE__STEP("select: leave");
-        verge__lock(guard);
-        if (one->kind != VERGE_CASE_JOIN) {
-            if (waiter->is_listed) {
-                verge__waiters_remove(list_of(one), waiter);
-            }
-        } else if (((verge_task *)one->object)->joiner == waiter && !waiter->is_granted) {
-            ((verge_task *)one->object)->joiner = NULL;
-        }
-        verge__unlock(guard);
     }
 }
 
@@ -374,7 +497,7 @@ static verge_case *chosen(verge__selection *selection) {
         verge__waiter *waiter = &state_of(one)->waiter;
         if (waiter == made_for) {
             const int given = waiter->is_granted ? 0 : waiter->is_closed ? -EPIPE : one->result;
-            one->result = take_ended(one, given);
+            one->result = finish(one, given);
             return one;
         }
     }
@@ -384,7 +507,8 @@ static verge_case *chosen(verge__selection *selection) {
 static verge_case *find_due(const verge__selection *selection, uint64_t now_ns) {
     for (uint32_t rank = 0; rank < selection->count; rank++) {
         verge_case *one = case_at(selection, rank);
-        if (time_of(one) != VERGE_NEVER && take_time(one, now_ns)) {
+        const verge__case_type *type = type_of(one);
+        if (type->time != NULL && type->time(one) != VERGE_NEVER && type->happens(selection, one, now_ns)) {
             return one;
         }
     }
@@ -409,9 +533,7 @@ static int wait_for_case(verge__selection *selection, uint64_t deadline_ns) {
     return one != NULL ? index_of(selection, one) : verge__count_if_timeout(reason);
 }
 
-typedef enum verge__select_mode { WAITS, TRIES } verge__select_mode;
-
-static int select_until(verge_case *cases, size_t count, uint64_t deadline_ns, verge__select_mode mode) {
+int verge_select(verge_case *cases, size_t count, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
     if (self == NULL || (cases == NULL && count != 0) || count > INT_MAX) {
         return self == NULL ? -EPERM : -EINVAL;
@@ -421,29 +543,15 @@ static int select_until(verge_case *cases, size_t count, uint64_t deadline_ns, v
     if (result != 0) {
         return result;
     }
-    if (mode == WAITS) {
-        verge__begin_call();
-    }
+    (void)verge__begin_call(deadline_ns);
     shuffle(&selection);
     result = find_at_once(&selection);
-    if (result == -EAGAIN && mode == WAITS) {
-        result = wait_for_case(&selection, deadline_ns);
+    if (result == -EAGAIN) {
+        result = deadline_ns == 0 ? verge__would_wait(self) : wait_for_case(&selection, deadline_ns);
     }
     if (selection.gave_mutex_up) {
         const int error = verge_mutex_lock_regardless(selection.mutex);
         result = error != 0 ? error : result;
     }
     return result;
-}
-
-int verge_select_until(verge_case *cases, size_t count, uint64_t deadline_ns) {
-    return select_until(cases, count, deadline_ns, WAITS);
-}
-
-int verge_select(verge_case *cases, size_t count) {
-    return select_until(cases, count, VERGE_NEVER, WAITS);
-}
-
-int verge_try_select(verge_case *cases, size_t count) {
-    return select_until(cases, count, 0, TRIES);
 }

@@ -5,14 +5,18 @@
  *     handed_over    the task that joins a task which has just ended: it runs next
  *     ready          pinned tasks
  *     ring           the oldest of the others (ring.h)
- *     overflow       the rest, under overflow_guard; empty unless the ring was full
+ *     overflow       the rest, under overflow_latch; empty unless the ring was full
  *
  * The runner alternates between its pinned tasks and the others, the oldest first. Only the runner's thread uses the
  * first two.
  */
+#include "task/share.h"
 #include "base/assert.h"
 #include "base/step.h"
+#include "task/latch.h"
+#include "task/queue.h"
 #include "task/search.h"
+#include "task/wait.h"
 
 static uint32_t overflow_count(const verge__runner *runner) {
     return atomic_load(&runner->overflow_count);
@@ -28,26 +32,26 @@ bool verge__has_shared(const verge__runner *runner) {
 static verge__task_queue take_overflow(verge__runner *runner, uint32_t count) {
     verge__task_queue taken = {0};
     VERGE__STEP("overflow: take");
-    verge__lock(&runner->overflow_guard);
+    verge__lock(&runner->overflow_latch);
     uint32_t left = overflow_count(runner);
     for (; count > 0 && left > 0; count--, left--) {
         verge__queue_push(&taken, verge__queue_pop(&runner->overflow_queue));
     }
     atomic_store(&runner->overflow_count, left);
-    verge__unlock(&runner->overflow_guard);
+    verge__unlock(&runner->overflow_latch);
     return taken;
 }
 
 static void put_overflow(verge__runner *runner, verge_task *task) {
-    verge__lock(&runner->overflow_guard);
+    verge__lock(&runner->overflow_latch);
     verge__queue_push(&runner->overflow_queue, task);
     atomic_store(&runner->overflow_count, overflow_count(runner) + 1);
-    verge__unlock(&runner->overflow_guard);
+    verge__unlock(&runner->overflow_latch);
 }
 
 /* When a ready task is offered to other runners depends on what made it ready. A running task: at once, because that
- * task may run for long. The loop: when the loop begins to run tasks (verge__offer_rest). Neither, that is between two
- * tasks: then a task has ended and this is its joiner, which runs next, here. */
+ * task may run for long. The loop: when the loop begins to run tasks (verge__offer_rest). Neither: `running` is NULL
+ * between two tasks. Then a task has ended, and the ready task is its joiner. It runs next, here. */
 void verge__share(verge__runner *runner, verge_task *task) {
     const bool is_joiner = !runner->offers_later && runner->running == NULL;
     if (is_joiner && runner->handed_over == NULL) {

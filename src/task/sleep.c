@@ -2,7 +2,9 @@
 /* Time: sleeping, ticks, deadline scopes. */
 #include <errno.h>
 
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/runtime.h"
+#include "task/wait.h"
 
 static int sleep_until(verge_task *self, uint64_t now_ns, uint64_t time_ns) {
     if (time_ns <= now_ns) {
@@ -20,7 +22,7 @@ int verge_sleep_until(uint64_t time_ns) {
     if (self == NULL || verge__refuses(self, time_ns)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    verge__begin_call();
+    (void)verge__begin_call(VERGE_NEVER);
     return sleep_until(self, verge__clock_now(&self->runtime->clock), time_ns);
 }
 
@@ -29,7 +31,7 @@ int verge_sleep(uint64_t duration_ns) {
     if (self == NULL) {
         return -EPERM;
     }
-    verge__begin_call();
+    (void)verge__begin_call(VERGE_NEVER);
     if (duration_ns == 0 || duration_ns > INT64_MAX) { /* the latter: a negative difference of two times */
         return 0;
     }
@@ -38,25 +40,36 @@ int verge_sleep(uint64_t duration_ns) {
     return sleep_until(self, now_ns, now_ns + (duration_ns < longest_ns ? duration_ns : longest_ns));
 }
 
-int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick) {
+/* 0: the time of the tick has come. */
+static int wait_for_tick(verge_task *self, uint64_t tick_ns, uint64_t deadline_ns) {
+    if (deadline_ns == 0) {
+        return verge__would_wait(self);
+    }
+    verge__wait_begin(self);
+    verge__awaits(self, VERGE__AWAITS_TIME, 0);
+    const int reason = verge__wait(self, tick_ns < deadline_ns ? tick_ns : deadline_ns, VERGE__WAIT);
+    const bool is_tick = tick_ns <= verge__effective_deadline(self, deadline_ns);
+    return reason == -ETIMEDOUT && is_tick ? 0 : verge__count_if_timeout(reason);
+}
+
+int verge_interval_wait(verge_interval *interval, verge_tick *ret_tick, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
     if (self == NULL || interval == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    verge__begin_call();
+    (void)verge__begin_call(deadline_ns);
     for (;;) {
-        const uint64_t now_ns = verge__clock_now(&self->runtime->clock);
-        const int taken = verge_interval_next(interval, now_ns, ret_tick);
+        const int taken = verge_interval_next(interval, verge__clock_now(&self->runtime->clock), ret_tick);
         if (taken != 0) {
             return taken < 0 ? taken : 0;
         }
-        const uint64_t deadline_ns = verge_interval_deadline(interval);
-        if (deadline_ns == VERGE_NEVER) {
+        const uint64_t tick_ns = interval->deadline_ns;
+        if (tick_ns == VERGE_NEVER) {
             return -ERANGE;
         }
-        const int error = sleep_until(self, now_ns, deadline_ns);
-        if (error != 0) {
-            return error;
+        const int reason = wait_for_tick(self, tick_ns, deadline_ns);
+        if (reason != 0) {
+            return reason;
         }
     }
 }

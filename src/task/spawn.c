@@ -4,8 +4,17 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/sized.h"
 #include "base/step.h"
+#include "service/sources.h"
+#include "task/current.h"
+#include "task/latch.h"
+#include "task/queue.h"
+#include "task/runner.h"
+#include "task/spawn.h"
+#include "task/wait.h"
 #include "task/waiters.h"
+#include "task/wake.h"
 
 /* ---- memory: the task is in the head of its stack ---- */
 
@@ -124,7 +133,8 @@ static int create_task(verge_runtime *runtime, verge__runner *here, const verge_
     task->argument = options->argument;
     verge__set_name(task, options->name);
     task->label = options->label;
-    task->is_pinned = options->worker_index < VERGE_WORKER_HERE;
+    task->source = VERGE__SOURCE_OTHERS;
+    task->is_pinned = options->worker_id < VERGE_WORKER_HERE;
     task->is_detached = is_detached;
     task->stack = stack;
     task->runtime = runtime;
@@ -139,7 +149,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
     verge_runtime *runtime = task->runtime;
     verge__context_deinit(&task->context);
     verge__unlist_task(runner, task);
-    verge__lock(&task->guard);
+    verge__lock(&task->latch);
     task->has_ended = true;
     const bool is_detached = task->is_detached;
     const bool is_member =
@@ -151,7 +161,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
         task->is_unjoined = true;
         verge__count(&runner->unjoined);
     }
-    verge__unlock(&task->guard); /* from here on its joiner may free it, unless it is detached */
+    verge__unlock(&task->latch); /* from here on its joiner may free it, unless it is detached */
     verge__deliver_granted(woken);
     if (is_member) {
         verge__group_leave(task);
@@ -191,9 +201,9 @@ static void make_member(const verge_task *self, struct verge_group *group, verge
     verge__group_join(task);
 }
 
-/* here: as runner_here returns it. */
+/* here: as runner_here returns it. parent: the calling task, if it spawns a member of a group; otherwise NULL. */
 static int spawn(verge_runtime *runtime, verge__runner *here, verge__runner *target, const verge_spawn_options *options,
-                 struct verge_group *group, verge_task **ret_task) {
+                 const verge_task *parent, verge_task **ret_task) {
     if (options->function == NULL) {
         return -EINVAL;
     }
@@ -202,15 +212,15 @@ static int spawn(verge_runtime *runtime, verge__runner *here, verge__runner *tar
     }
     verge_task *task = NULL;
     const int error = create_task(runtime, here, options, ret_task == NULL, &task);
-    if (error != 0) {
+    if (error != 0 || task == NULL) { /* task is NULL only after an error; analysers do not see that */
         return error;
     }
     count_spawned(runtime, here);
     if (ret_task != NULL) {
         *ret_task = task; /* before it can run, and end */
     }
-    if (group != NULL) {
-        make_member(here->running, group, task);
+    if (parent != NULL) {
+        make_member(parent, options->group, task);
     }
     hand_over(here, target, task);
     return 0;
@@ -231,61 +241,47 @@ int verge_spawn(verge_task_function function, void *argument, verge_task **ret_t
     if (runner == NULL || runner->running == NULL) {
         return -EPERM;
     }
-    const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = VERGE_WORKER_HERE};
+    const verge_spawn_options options = {.function = function, .argument = argument, .worker_id = VERGE_WORKER_HERE};
     return spawn(runner->runtime, runner, runner, &options, NULL, ret_task);
 }
 
-int verge_spawn_on(uint32_t worker_index, verge_task_function function, void *argument, verge_task **ret_task) {
-    const verge_task *self = verge__current_task();
-    return self != NULL ? verge_runtime_spawn(self->runtime, worker_index, function, argument, ret_task) : -EPERM;
+int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size) {
+    const verge_spawn_options defaults = {.worker_id = VERGE_WORKER_HERE};
+    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
-int verge_runtime_spawn(verge_runtime *runtime, uint32_t worker_index, verge_task_function function, void *argument,
-                        verge_task **ret_task) {
-    if (runtime == NULL || verge__runtime_is_forked(runtime)) {
-        return runtime == NULL ? -EINVAL : -ECHILD;
+/* The calling task belongs to the runner `here`, and either began the group or is a member of it. */
+static int spawn_member(verge__runner *here, verge__runner *target, const verge_spawn_options *options) {
+    int error = verge__group_admit(options->group, here->running);
+    if (error != 0) {
+        return error;
     }
-    verge__runner *here = runner_here(runtime);
-    verge__runner *runner = runner_at(runtime, here, worker_index);
-    const verge_spawn_options options = {.function = function, .argument = argument, .worker_index = worker_index};
-    return runner != NULL ? spawn(runtime, here, runner, &options, NULL, ret_task) : -EINVAL;
-}
-
-int verge_spawn_options_init_sized(verge_spawn_options *options, size_t struct_size) {
-    if (options == NULL || struct_size < sizeof(size_t)) {
-        return -EINVAL;
+    error = spawn(here->runtime, here, target, options, here->running, NULL);
+    if (error != 0) {
+        verge__group_dismiss(options->group);
     }
-    const verge_spawn_options all = {.struct_size = struct_size, .worker_index = VERGE_WORKER_HERE};
-    memset(options, 0, struct_size);
-    memcpy(options, &all, struct_size < sizeof(all) ? struct_size : sizeof(all));
-    return 0;
-}
-
-/* The options may be those of an older or newer header. */
-static int spawn_with(const verge_task *self, struct verge_group *group, const verge_spawn_options *options,
-                      verge_task **ret_task) {
-    verge_spawn_options all;
-    (void)verge_spawn_options_init(&all);
-    if (options == NULL || options->struct_size < sizeof(size_t)) {
-        return -EINVAL;
-    }
-    memcpy(&all, options, options->struct_size < sizeof(all) ? options->struct_size : sizeof(all));
-    if (all.runtime == NULL && self == NULL) {
-        return -EPERM;
-    }
-    verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
-    verge__runner *here = runner_here(runtime);
-    verge__runner *runner = runner_at(runtime, here, all.worker_index);
-    const bool is_foreign = group != NULL && runtime != self->runtime;
-    return runner != NULL && !is_foreign ? spawn(runtime, here, runner, &all, group, ret_task) : -EINVAL;
+    return error;
 }
 
 int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) {
-    return spawn_with(verge__current_task(), NULL, options, ret_task);
-}
-
-int verge__spawn_member(verge_task *self, struct verge_group *group, const verge_spawn_options *options) {
-    return spawn_with(self, group, options, NULL);
+    verge_spawn_options all;
+    if (verge__sized_read(options, &all, sizeof(all)) != 0) {
+        return -EINVAL;
+    }
+    const verge_task *self = verge__current_task();
+    if (self == NULL && (all.runtime == NULL || all.group != NULL)) {
+        return -EPERM;
+    }
+    verge_runtime *runtime = all.runtime != NULL ? all.runtime : self->runtime;
+    if (verge__runtime_is_forked(runtime)) {
+        return -ECHILD;
+    }
+    verge__runner *here = runner_here(runtime);
+    verge__runner *target = runner_at(runtime, here, all.worker_id);
+    if (target == NULL || (all.group != NULL && (ret_task != NULL || here == NULL))) {
+        return -EINVAL;
+    }
+    return all.group != NULL ? spawn_member(here, target, &all) : spawn(runtime, here, target, &all, NULL, ret_task);
 }
 
 /* ---- join and detach ---- */
@@ -325,7 +321,7 @@ int verge__join_state(const verge_task *self, const verge_task *task) {
     return task->has_ended ? 0 : -EAGAIN;
 }
 
-/* Called with the guard held, and returns with it held. It waits in a loop because a cancellation wakes the task even
+/* Called with the latch held, and returns with it held. It waits in a loop because a cancellation wakes the task even
  * in WAIT_REGARDLESS. */
 static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns, verge__wait_mode mode) {
     verge__waiter waiter = {.task = self};
@@ -335,9 +331,9 @@ static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns
     do {
         verge__wait_begin(self);
         verge__awaits(self, VERGE__AWAITS_TASK, (uintptr_t)task);
-        verge__unlock(&task->guard);
+        verge__unlock(&task->latch);
         reason = verge__wait(self, deadline_ns, mode);
-        verge__lock(&task->guard);
+        verge__lock(&task->latch);
     } while (mode == VERGE__WAIT_REGARDLESS && !task->has_ended);
     if (task->has_ended) {
         return 0;
@@ -348,20 +344,20 @@ static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns
 }
 
 static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, verge__wait_mode mode) {
-    verge_task *self = verge__begin_call();
+    verge_task *self = verge__begin_call(deadline_ns);
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    verge__lock(&task->guard);
+    verge__lock(&task->latch);
     int result = verge__join_state(self, task);
     if (result == -EAGAIN) {
-        result = wait_for_end(self, task, deadline_ns, mode);
+        result = deadline_ns == 0 ? verge__would_wait(self) : wait_for_end(self, task, deadline_ns, mode);
     }
-    verge__unlock(&task->guard);
+    verge__unlock(&task->latch);
     return result == 0 ? verge__take_result(task, ret_result) : result;
 }
 
-int verge_join_until(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
+int verge_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
     return join(task, ret_result, deadline_ns, VERGE__WAIT);
 }
 
@@ -369,19 +365,15 @@ int verge_join_regardless(verge_task *task, intptr_t *ret_result) {
     return join(task, ret_result, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
-int verge_join(verge_task *task, intptr_t *ret_result) {
-    return verge_join_until(task, ret_result, VERGE_NEVER);
-}
-
 int verge_detach(verge_task *task) {
     if (task == NULL) {
         return -EINVAL;
     }
-    verge__lock(&task->guard);
+    verge__lock(&task->latch);
     const int error = task->is_detached ? -EINVAL : task->joiner != NULL ? -EBUSY : 0;
     const bool has_ended = task->has_ended;
     task->is_detached = error == 0 || task->is_detached;
-    verge__unlock(&task->guard);
+    verge__unlock(&task->latch);
     if (error == 0 && has_ended) {
         count_collected(task);
         release_task(task);

@@ -127,7 +127,7 @@ static size_t indices_size(size_t region_count) {
     return region_count * REGION_STACK_COUNT * sizeof(uint32_t);
 }
 
-/* Both tables or none. */
+/* Makes room for one more region in both tables, or in none. */
 static int reserve_region(verge__stack_store *store) {
     const size_t old = store->region_capacity;
     if (store->region_count < old) {

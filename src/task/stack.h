@@ -68,7 +68,8 @@ typedef struct verge__stack_cache {
     size_t count;
 } verge__stack_cache;
 
-/* stack_size is what a task can use at least; block_size is the caller's part of it, at the top. */
+/* stack_size is what a task can use at least. block_size is the size of the caller's block, which comes on top of
+ * that. */
 int verge__stack_store_init(verge__stack_store *store, size_t stack_size, size_t block_size,
                             const verge_allocator *allocator);
 
@@ -103,7 +104,8 @@ typedef struct verge__stack_stats {
     size_t usable_size;
 } verge__stack_stats;
 
-/* Looks at every page of every stack: exact, and without any cost to the tasks. From any thread. */
+/* Looks at every page of every stack, so tasks need not count what they use. A cache that has to be refilled waits
+ * meanwhile. From any thread. */
 void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats);
 
 #endif

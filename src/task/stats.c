@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "task/task_internal.h"
+#include "base/sized.h"
+#include "task/observe.h"
+#include "task/queue.h"
+#include "task/runner.h"
 
 static void add_runner(const verge__runner *runner, verge_runtime_stats *stats) {
     stats->spawned += atomic_load_explicit(&runner->spawned, memory_order_relaxed);
@@ -40,32 +43,39 @@ uint64_t verge__unjoined_tasks(const verge_runtime *runtime) {
     return unjoined > collected ? unjoined - collected : 0;
 }
 
+verge_service *verge__runtime_service(const verge_runtime *runtime) {
+    return runtime->service;
+}
+
+void verge__runtime_count(const verge_runtime *runtime, verge_runtime_stats *ret_stats) {
+    *ret_stats = (verge_runtime_stats){
+        .tasks = verge__existing_tasks(runtime),
+        .spawned = atomic_load(&runtime->spawned_outside),
+        .unjoined = verge__unjoined_tasks(runtime),
+    };
+    const uint32_t count = atomic_load(&runtime->runner_count);
+    for (uint32_t i = 0; i < count; i++) {
+        add_runner(runtime->runners[i], ret_stats);
+    }
+}
+
 int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stats *ret_stats) {
-    if (runtime == NULL || ret_stats == NULL || ret_stats->struct_size < sizeof(size_t)) {
+    if (runtime == NULL) {
         return -EINVAL;
     }
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
     verge__stack_stats stacks;
+    verge_runtime_stats stats;
+    verge__runtime_count(runtime, &stats);
     verge__stack_store_stats(&runtime->stacks, &stacks);
+    stats.stacks = stacks.stack_count;
+    stats.stack_resident_bytes = stacks.resident_bytes;
+    stats.stack_high_water_bytes = stacks.high_water_bytes;
+    stats.stack_size = stacks.usable_size;
     (void)pthread_mutex_lock(&runtime->lock);
-    verge_runtime_stats stats = {
-        .struct_size = ret_stats->struct_size,
-        .tasks = verge__existing_tasks(runtime),
-        .spawned = atomic_load(&runtime->spawned_outside),
-        .stacks = stacks.stack_count,
-        .stack_resident_bytes = stacks.resident_bytes,
-        .stack_high_water_bytes = stacks.high_water_bytes,
-        .stack_size = stacks.usable_size,
-        .backend = runtime->backend,
-        .unjoined = verge__unjoined_tasks(runtime),
-    };
+    stats.backend = runtime->backend;
     (void)pthread_mutex_unlock(&runtime->lock);
-    const uint32_t count = atomic_load(&runtime->runner_count);
-    for (uint32_t i = 0; i < count; i++) {
-        add_runner(runtime->runners[i], &stats);
-    }
-    memcpy(ret_stats, &stats, stats.struct_size < sizeof(stats) ? stats.struct_size : sizeof(stats));
-    return 0;
+    return verge__sized_write(ret_stats, &stats, sizeof(stats));
 }

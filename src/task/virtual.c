@@ -7,10 +7,15 @@
  * loop ends. If it has one, that may end later, without having woken a task: so the loop looks again, every so often.
  */
 #include "base/step.h"
-#include "task/task_internal.h"
-#include "task/thread.h"
+#include "base/thread.h"
+#include "reactor/reactor.h"
+#include "task/current.h"
+#include "task/queue.h"
+#include "task/runner.h"
+#include "task/spawn.h"
+#include "task/wait.h"
 
-/* Between two looks at the threads of the process. A thread that was joined is still there for a moment. */
+/* The time between two counts of the threads of the process. A thread that was joined still exists for a moment. */
 #define THREADS_NAP_NS UINT64_C(20000000)
 
 /* A runner that is not open yet has no reactor in which it could be woken. It need not be woken either: any_has_work
@@ -36,9 +41,9 @@ static bool any_has_work(verge_runtime *runtime) {
     return false;
 }
 
-/* True: operations were done. */
+/* Handles operations that are done. Returns whether there were some. */
 static bool ask_reactor(struct verge__reactor *reactor, uint64_t timeout_ns) {
-    struct verge__operation_list done;
+    verge__list done;
     verge__reactor_wait(reactor, timeout_ns, &done);
     const bool any = done.first != NULL;
     while (done.first != NULL) {
@@ -63,14 +68,14 @@ static void close_runner(verge__runner *runner) {
     verge__runner_close(runner);
 }
 
-/* One turn of a runner. A runner is opened in its first turn. If that fails, it is tried again in the next. */
+/* One round of a runner. A runner is opened in its first round. If that fails, it is tried again in the next. */
 static void step(verge__runner *runner, struct verge__reactor *reactor, bool *any) {
     if (runner->worker == NULL &&
         (atomic_load(&runner->inbox) == &verge__inbox_closed || verge__runner_open(runner, reactor) != 0)) {
         return;
     }
     verge__set_current_runner(runner);
-    *any |= verge__runner_turn(runner);
+    *any |= verge__runner_round(runner);
     verge__give_credit_back(runner);
     if (atomic_load(&runner->is_retiring) && verge__runner_has_left(runner)) {
         close_runner(runner);
@@ -78,15 +83,14 @@ static void step(verge__runner *runner, struct verge__reactor *reactor, bool *an
 }
 
 static uint64_t next_deadline(verge_runtime *runtime) {
-    if (runtime->timer_count ==
-        0) { /* only entries of cancelled timers are left, and the clock must not move to those */
+    if (runtime->timer_count == 0) { /* only nodes of cancelled timers are left: the clock must not move to those */
         return VERGE_NEVER;
     }
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t next_ns = VERGE_NEVER;
     for (uint32_t i = 0; i < count; i++) {
         if (runtime->runners[i]->worker != NULL) {
-            const uint64_t time_ns = verge_worker_next(runtime->runners[i]->worker);
+            const uint64_t time_ns = verge_worker_next_wakeup(runtime->runners[i]->worker);
             next_ns = time_ns < next_ns ? time_ns : next_ns;
         }
     }
@@ -112,17 +116,19 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
     return false;
 }
 
-/* The calling thread, and those of the library that run no code of the program: the observer may, if it reports. */
+/* Counts the calling thread, and those threads of the library that run no code of the program. An observer that reports
+ * stuck tasks calls a function of the program, so it is not counted. */
 static uint32_t count_own_threads(verge_runtime *runtime) {
     const bool observer_is_own = runtime->observer.has_thread && runtime->options.stuck_after_ns == 0;
     (void)pthread_mutex_lock(&runtime->pool.lock);
-    const uint32_t pool_count = runtime->pool.thread_count; /* they are idle: no task runs, and calls stop all */
+    const uint32_t pool_count = runtime->pool.thread_count; /* idle: in virtual time, this thread waits for each call */
     (void)pthread_mutex_unlock(&runtime->pool.lock);
     return 1 + pool_count + observer_is_own;
 }
 
-/* There is no deadline to move to. What a thread did before it ended is seen after the threads were counted: the stores
- * of set_waiting are between the two. */
+/* Whether nothing can wake a task any more, if there is no deadline to move to: no I/O is pending, and no other thread
+ * is left. The threads are counted first, and then their work is looked for. So what a thread did before it ended is
+ * seen: the stores of set_waiting are between the two. */
 static bool nothing_can_come(verge_runtime *runtime, const struct verge__reactor *reactor) {
     if (reactor->pending_count != 0 || !verge__thread_count_is(count_own_threads(runtime))) {
         return false;
@@ -131,8 +137,8 @@ static bool nothing_can_come(verge_runtime *runtime, const struct verge__reactor
     return !any_has_work(runtime);
 }
 
-/* No task can run. First, pending I/O may complete within its grace. If it does not, the clock moves to the next
- * wake-up of a wheel. There may be several of these before the next deadline: no grace is waited for between them.
+/* Called when no task can run. First, pending I/O may complete within its grace. If it does not, the clock moves to the
+ * next wake-up of a wheel. There may be several wake-ups before the next deadline: between them, there is no grace.
  * -EDEADLK: all tasks wait for each other. */
 static int move_on(verge_runtime *runtime, struct verge__reactor *reactor, bool *grace_is_over) {
     VERGE__STEP("virtual: idle");

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting and waking: J1 to J4 in task_internal.h. */
+/* Waiting and waking: J1 to J4 in task.h. */
 #include <errno.h>
 
 #include "base/assert.h"
 #include "base/step.h"
 #include "reactor/attempt.h"
 #include "service/sources.h"
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/pool.h"
+#include "task/queue.h"
+#include "task/share.h"
+#include "task/wait.h"
+#include "task/wake.h"
 
 /* ---- waking ---- */
 
@@ -95,12 +100,12 @@ static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback ca
     }
     /* Virtual time: one thread steps all workers, and is bound to none. */
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = callback;
     options.argument = self;
     options.deadline_ns = deadline_ns;
     options.worker_id = verge_worker_id(atomic_load_explicit(&self->runner, memory_order_relaxed)->worker);
-    const int error = verge_service_start(service, &options, ret_timer);
+    const int error = verge_service_start_with(service, &options, ret_timer);
     self->runtime->timer_count += error == 0;
     return error;
 }
@@ -140,13 +145,13 @@ int verge__count_if_timeout(int result) {
 
 enum { AT_ONCE_MAX = 64 };
 
-verge_task *verge__begin_call(void) {
+verge_task *verge__begin_call(uint64_t deadline_ns) {
     verge__runner *runner = verge__current_runner();
     if (runner == NULL) {
         return NULL;
     }
     verge_task *self = runner->running; /* yield may move it to another runner, but it stays self */
-    if (++runner->at_once_count > AT_ONCE_MAX) {
+    if (deadline_ns != 0 && ++runner->at_once_count > AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
     }
@@ -242,8 +247,8 @@ static bool is_over(const verge_task *self, uint64_t deadline_ns) {
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
-/* What is over before it begins is done all the same (N3), as soon as there is a thread. If no thread can be started,
- * the operation is made here, and blocks the worker. */
+/* If the deadline has passed or the task is cancelled before the operation begins, it is done all the same (N3), as
+ * soon as there is a thread. If no thread can be started, the operation is made here, and blocks the worker. */
 static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     const uintptr_t awaited = (uintptr_t)(unsigned)operation->fd;

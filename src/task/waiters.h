@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/list.h"
+#include "task/latch.h"
+#include "task/wait.h"
+#include "task/wake.h"
 /*
  * task/waiters.h - a list of tasks that wait for the same thing, such as a mutex, in the order in which they came. A
- * waiter is a local variable of the call that waits. The guard of the mutex (or channel and so on) protects the list
+ * waiter is a local variable of the call that waits. The latch of the mutex (or channel and so on) protects the list
  * and the waiters in it. Plain threads wait in the same lists: they sleep until `is_woken` is set, and are never
  * cancelled.
  *
  * A select is one task with a waiter in each of several lists. Its waiters share a `choice`:
  *   V1  The choice is made once, by a compare-and-swap from NULL: for the waiter that gets what it waits for, or for
  *       none if the select gives up. A thread that has something to give makes the choice before it gives, with the
- *       guard of the list held. It skips waiters whose choice is already made. So a select is never given two things,
+ *       latch of the list held. It skips waiters whose choice is already made. So a select is never given two things,
  *       and nothing after it gave up.
- *   V2  Before a select returns, it takes the guard of every list that it has joined, and leaves the list. There it
- *       also sees what its chosen waiter was given under that guard (J2).
+ *   V2  Before a select returns, it takes the latch of every list that it has joined, and leaves the list. There it
+ *       also sees what its chosen waiter was given under that latch (J2).
  * A waiter that waits for one thing only has no choice. If it is given something just when it gives up, it keeps that:
- * it looks under the guard before it returns.
+ * it looks under the latch before it returns.
  */
 #ifndef VERGE_SRC_TASK_WAITERS_H
 #define VERGE_SRC_TASK_WAITERS_H
-
-#include "task/task_internal.h"
 
 typedef struct verge__choice {
     void *_Atomic made_for; /* NULL: it is not made yet. A waiter; or the choice itself: for none of them */
 } verge__choice;
 
 typedef struct verge__waiter {
-    struct verge__waiter *next, *previous;
+    verge__link link;
     verge_task *task;      /* NULL: a plain thread waits */
     verge__choice *choice; /* of a select; NULL: it waits for this alone */
     void *item;            /* of a channel; the owner-to-be of a mutex */
@@ -44,32 +46,21 @@ typedef struct verge__waiter {
 int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns);
 void verge__plain_wake(verge__waiter *waiter);
 
-/* ends[0] is the first, ends[1] the last. */
+/* ends[0] is the first, ends[1] the last: a verge__list. */
 
 static inline void verge__waiters_append(void **ends, verge__waiter *waiter) {
-    waiter->next = NULL;
-    waiter->previous = ends[1];
-    if (waiter->previous != NULL) {
-        waiter->previous->next = waiter;
-    } else {
-        ends[0] = waiter;
-    }
-    ends[1] = waiter;
+    verge__list_append((verge__list *)(void *)ends, &waiter->link);
     waiter->is_listed = true;
 }
 
 static inline void verge__waiters_remove(void **ends, verge__waiter *waiter) {
-    if (waiter->previous != NULL) {
-        waiter->previous->next = waiter->next;
-    } else {
-        ends[0] = waiter->next;
-    }
-    if (waiter->next != NULL) {
-        waiter->next->previous = waiter->previous;
-    } else {
-        ends[1] = waiter->previous;
-    }
+    verge__list_remove((verge__list *)(void *)ends, &waiter->link);
     waiter->is_listed = false;
+}
+
+/* NULL: there is none. */
+static inline verge__waiter *verge__waiters_first(void **ends) {
+    return VERGE__LISTED(ends[0], verge__waiter, link);
 }
 
 /* V1. False: the choice was made for another waiter, or for none. */
@@ -82,7 +73,7 @@ static inline bool verge__choose(verge__waiter *waiter) {
 static inline verge__waiter *verge__waiters_take_first(void **ends) {
     verge__waiter *waiter;
     do {
-        waiter = ends[0];
+        waiter = verge__waiters_first(ends);
         if (waiter == NULL) {
             return NULL;
         }
@@ -91,8 +82,8 @@ static inline verge__waiter *verge__waiters_take_first(void **ends) {
     return waiter;
 }
 
-/* With the guard held (J2): a plain thread, too, takes the guard before its waiter goes away. Not NULL: the caller must
- * deliver this task when it has released the guard. */
+/* Wakes a waiter. Called with the latch held (J2): a plain thread, too, takes the latch before its waiter goes away.
+ * Returns a task that the caller must deliver when it has released the latch, or NULL. */
 static inline verge_task *verge__wake_waiter(verge__waiter *waiter) {
     if (waiter->task == NULL) {
         verge__plain_wake(waiter);
@@ -101,12 +92,13 @@ static inline verge_task *verge__wake_waiter(verge__waiter *waiter) {
     return verge__claim(waiter->task, 0) ? waiter->task : NULL;
 }
 
+/* Gives a waiter what it waits for, and wakes it. Otherwise as verge__wake_waiter. */
 static inline verge_task *verge__grant(verge__waiter *waiter) {
     waiter->is_granted = true;
     return verge__wake_waiter(waiter);
 }
 
-/* The same for several waiters. verge__deliver_all delivers their tasks. */
+/* As verge__grant, for several waiters: adds the task to a queue, which verge__deliver_all delivers. */
 static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *waiter) {
     verge_task *task = verge__grant(waiter);
     if (task != NULL) {
@@ -114,7 +106,8 @@ static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *
     }
 }
 
-/* Closes all waiters of a list: none will get what it waits for. With the guard held. The caller delivers the tasks. */
+/* Called with the latch held. Closes all waiters of a list: none will get what it waits for. The caller delivers the
+ * tasks of the queue. */
 static inline void verge__waiters_close(void **ends, verge__task_queue *claimed) {
     for (;;) {
         verge__waiter *waiter = verge__waiters_take_first(ends);
@@ -135,7 +128,8 @@ static inline void verge__deliver_granted(verge_task *task) {
     }
 }
 
-/* With the guard held. The caller then releases the guard, and calls verge__wait_for. */
+/* Called with the latch held. Puts a waiter into a list. Then the caller releases the latch, and calls
+ * verge__wait_for. */
 static inline void verge__wait_begin_in(void **ends, verge__waiter *waiter) {
     if (waiter->task != NULL) {
         verge__wait_begin(waiter->task);
@@ -149,25 +143,32 @@ static inline int verge__wait_for(verge__waiter *waiter, uint64_t deadline_ns, v
     return waiter->task != NULL ? verge__wait(waiter->task, deadline_ns, mode) : verge__plain_wait(waiter, deadline_ns);
 }
 
-/* Called with the guard held, and returns with it held; the guard is released while it waits. The waiter stays in the
- * list. */
-static inline int verge__wait_once(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns,
+/* Waits once. Called with the latch held, and returns with it held; the latch is released during the wait. A waiter
+ * that nobody took from the list stays there. */
+static inline int verge__wait_once(void **ends, uint32_t *latch, verge__waiter *waiter, uint64_t deadline_ns,
                                    verge__wait_mode mode) {
     verge__wait_begin_in(ends, waiter);
-    verge__unlock(guard);
+    verge__unlock(latch);
     const int reason = verge__wait_for(waiter, deadline_ns, mode);
-    verge__lock(guard);
+    verge__lock(latch);
     return reason;
 }
 
-/* The same, but the waiter leaves the list. 0: it was granted. -EPIPE: it was closed. Otherwise why the wait ended. */
-static inline int verge__wait_in(void **ends, uint32_t *guard, verge__waiter *waiter, uint64_t deadline_ns) {
-    const int reason = verge__wait_once(ends, guard, waiter, deadline_ns, VERGE__WAIT);
+/* As verge__wait_once, but the waiter is in no list afterwards. With a deadline of 0 it does not wait. Returns 0 if the
+ * waiter was granted, -EPIPE if it was closed, and otherwise why the wait ended. */
+static inline int verge__wait_in(void **ends, uint32_t *latch, verge__waiter *waiter, uint64_t deadline_ns) {
+    if (deadline_ns == 0) {
+        return verge__would_wait(waiter->task);
+    }
+    const int reason = verge__wait_once(ends, latch, waiter, deadline_ns, VERGE__WAIT);
     if (waiter->is_granted || waiter->is_closed) {
         return waiter->is_granted ? 0 : -EPIPE;
     }
     verge__waiters_remove(ends, waiter);
     return verge__count_if_timeout(reason);
 }
+
+/* mutex.c: whether this task or plain thread holds the mutex. */
+bool verge__mutex_is_owner(verge_mutex *mutex, const void *owner);
 
 #endif

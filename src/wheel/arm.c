@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A timer gets a deadline, and its node another place. */
+/* Which deadlines a wheel accepts; a timer gets a deadline, and its node another place. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"
 
-uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick) {
-    const verge__geometry *geometry = &wheel->geometry;
-    uint64_t target = verge__wheel_target(wheel);
-    if (!wheel->options.coarse || tick < target) {
-        return tick;
+uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
+    if (wheel == NULL) {
+        return 0;
     }
-    size_t k = 0;
-    while (k + 1 < geometry->level_count &&
-           (tick - target) >> (geometry->levels[k].shift + geometry->levels[k].bits) != 0) {
-        k++;
+    uint64_t target = verge__wheel_target(wheel); /* seen from now, also with a backlog */
+    uint64_t ahead = wheel->geometry.reach - 1;
+    uint64_t last = wheel->geometry.end_tick - 1;
+    uint64_t tick = target > last || ahead > last - target ? last : target + ahead;
+    tick = wheel->options.coarse ? verge__coarse_last_tick(wheel, tick) : tick;
+    return (tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
+}
+
+uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
+    if (wheel == NULL || deadline_ns > verge__wheel_last_deadline(wheel)) {
+        return VERGE_NEVER;
     }
-    uint64_t mask = verge__bit_mask(geometry->levels[k].shift);
-    return (tick + mask) & ~mask;
+    return verge__wheel_tick(wheel, deadline_ns) << wheel->calendar.shift;
 }
 
 int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns) {
@@ -47,7 +51,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t dead
     verge__node *node = &timer->node;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
     /* A deadline beyond the end of time wraps to tick 0, which is the past. */
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= calendar->short_reach)) {
+    if (VERGE__UNLIKELY(tick - calendar->cursor >= wheel->short_reach)) {
         return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
     }
     bool is_linked = verge__node_is_linked(node);
@@ -77,26 +81,21 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
         deadline_ns = UINT64_MAX - 1 - calendar->bias_ns;
     }
     uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, deadline_ns));
-    uint64_t target = verge__wheel_target(wheel);
-    is_past = is_past || tick < target;
     verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
-    /* A link is kept only where it is known to come up in time, and in order. */
-    bool is_kept = verge__node_is_linked(node) && deadline_ns >= node->deadline_ns && calendar->cursor == target &&
-                   verge__wheel_tick(wheel, node->deadline_ns) >= target && !wheel->options.coarse && !is_past &&
-                   wheel->past == NULL && wheel->deferred == NULL;
-    if (verge__node_is_linked(node) && !is_kept) {
-        verge__calendar_withdraw(calendar, node);
-    }
     node->deadline_ns = deadline_ns;
-    if (verge__wheel_is_ordered(wheel)) {
+    if (wheel->order != NULL) {
         verge__wheel_set_sequence(wheel, timer);
     }
-    if (is_past) { /* it waits for the next poll; while a run is under way, for the end of that */
-        verge__calendar_file_in(calendar, wheel->runs == 0 ? &wheel->past : &wheel->deferred, node);
-        calendar->quiet_until = 0; /* W5 */
-        verge__wheel_end_short_reach(wheel);
-    } else if (!is_kept) {
-        verge__calendar_file(calendar, node, tick);
+    if (verge__node_is_linked(node)) {
+        verge__calendar_withdraw(calendar, node);
     }
+    if (!is_past && tick >= verge__wheel_target(wheel)) {
+        verge__calendar_file(calendar, node, tick);
+        return 0;
+    }
+    /* The timer waits for the next poll; if a run is under way, for the end of the run. */
+    verge__calendar_file_in(calendar, wheel->runs == 0 ? &wheel->past : &wheel->deferred, node);
+    calendar->quiet_until = 0; /* W5 */
+    verge__wheel_end_short_reach(wheel);
     return 0;
 }

@@ -2,10 +2,7 @@
 /*
  * Handing out due timers. poll fills an array, and run calls a function. Both use the same code, one timer at a time.
  * After each timer, the wheel is in the same state as a wheel with a backlog. So the function of a run may do anything
- * with the wheel, except destroy it.
- *
- * If the function of a run sets a timer for a time that has already come, that timer is deferred: it becomes past when
- * the run is over. So a run ends, even if each call sets another timer.
+ * with the wheel, except destroy it. Timers that it sets for the past are deferred to the end of the run: so runs end.
  */
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
@@ -14,11 +11,31 @@ typedef void on_expiry_function(void *context, const verge_expiry *expiry);
 
 bool verge__wheel_has_due(const verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
-    const verge__order *order = wheel->order;
     uint64_t target = verge__wheel_target(wheel);
     return wheel->past != NULL || wheel->deferred != NULL || verge__calendar_has_due(calendar) ||
-           (order != NULL && (!verge__sorting_is_empty(&order->past) || !verge__sorting_is_empty(&order->tick))) ||
+           !verge__order_is_empty(wheel->order) ||
            (calendar->cursor < target && verge__calendar_next(calendar) < target);
+}
+
+void verge__wheel_set_short_reach(verge_wheel *wheel) {
+    verge__calendar *calendar = &wheel->calendar;
+    uint64_t middle = wheel->geometry.end_tick / 2;
+    bool has_cap = wheel->options.timer_cap != 0; /* then timers may move the short way, but not start */
+    bool is_short = wheel->is_plain && calendar->cursor == verge__wheel_target(wheel) && calendar->cursor < middle &&
+                    wheel->past == NULL && wheel->deferred == NULL && verge__order_is_empty(wheel->order) &&
+                    (wheel->order == NULL || wheel->runs == 0);
+    /* Quiet polls move the cursor, and leave short_reach as it is. They stop at the middle of time: up to there, cursor
+     * + short_reach is not beyond the end of time. Where the short ways do not apply, they stop at the end of time. */
+    uint64_t quiet_end = is_short ? middle : wheel->geometry.end_tick;
+    calendar->quiet_until = quiet_end < calendar->quiet_until ? quiet_end : calendar->quiet_until;
+    uint64_t reach = wheel->geometry.reach < middle ? wheel->geometry.reach : middle;
+    wheel->short_reach = is_short && !has_cap ? reach : 0;
+    uint64_t end =
+        calendar->cursor + reach < wheel->geometry.end_tick ? calendar->cursor + reach : wheel->geometry.end_tick - 1;
+    /* While a tick is handed out, its nodes are where they must not stay; and idle ones would look like a backlog. */
+    bool is_between = is_short && !verge__calendar_has_due(calendar);
+    wheel->keep_end_ns = is_between && calendar->has_places ? (end << calendar->shift) - calendar->bias_ns : 0;
+    wheel->idle_limit = is_between && !has_cap ? verge__idle_max : 0;
 }
 
 /* ---- one timer ---- */
@@ -27,7 +44,7 @@ static bool is_full(const verge__handout *to) {
     return to->count == to->limit || to->budget == 0;
 }
 
-/* A timer is due: it ends, and goes to who asked. Its node is in no list. */
+/* Ends a timer that is due, and gives it to the caller of the poll or run. Its node is in no list. */
 static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node *timer, verge__handout *to) {
     VERGE__INVARIANT(to->count < to->limit, "G3: a limit defers timers");
     verge_expiry expiry = verge__wheel_expiry(timer);
@@ -37,7 +54,7 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node 
             verge__wheel_give_back(wheel);
         }
     } else {
-        timer->word &= ~VERGE__PENDING;
+        timer->tag &= ~VERGE__PENDING;
         wheel->timeout_count--;
     }
     wheel->expired++;
@@ -54,112 +71,90 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node 
     }
 }
 
-/* Whether a node that has come up, and is in no list, is a timer that is due: before tick `end` or, if it was past, at
- * its deadline. One that was moved later is filed again, and an idle one is dropped. */
-static VERGE__ALWAYS_INLINE bool is_due(verge_wheel *wheel, verge__timer_node *timer, uint64_t end, bool was_past) {
+/* Takes the next node of what is past, or of the tick; NULL: none is left. */
+static VERGE__ALWAYS_INLINE verge__timer_node *come_up(verge_wheel *wheel, bool is_past) {
+    verge__calendar *calendar = &wheel->calendar;
+    verge__node *node = NULL;
+    if (VERGE__UNLIKELY(is_past)) {
+        node = wheel->past;
+        verge__calendar_withdraw(calendar, node);
+    } else if (VERGE__LIKELY(verge__calendar_has_due(calendar))) {
+        node = verge__calendar_pop(calendar);
+    }
+    return verge__timer_of_node(node);
+}
+
+/* Whether the timer of a node that has come up is due: its tick has come or, if it is past, its deadline. Otherwise the
+ * timer was moved later, and the node is refiled; or the node is idle, and is dropped. */
+static VERGE__ALWAYS_INLINE bool is_due(verge_wheel *wheel, verge__timer_node *timer, bool is_past) {
+    uint64_t end = VERGE__UNLIKELY(is_past) ? verge__wheel_target(wheel) : wheel->calendar.cursor;
     if (VERGE__UNLIKELY(!verge__timer_is_pending(timer))) {
         wheel->dropped++;
         return false;
     }
     if (VERGE__UNLIKELY(verge__wheel_tick(wheel, timer->node.deadline_ns) >= end) &&
-        !(was_past && timer->node.deadline_ns <= wheel->now_ns)) {
+        !(is_past && timer->node.deadline_ns <= wheel->now_ns)) {
         verge__wheel_refile(wheel, timer);
         return false;
     }
     return true;
 }
 
-/* Takes the first node of what is past, which is not empty. */
-static verge__timer_node *pop_past(verge_wheel *wheel) {
-    verge__node *node = wheel->past;
-    verge__calendar_withdraw(&wheel->calendar, node);
-    return verge__timer_of_node(node);
-}
-
 /* The next step of a wheel without an order: one node comes up. False: none is left of what is past, and of the
  * tick. */
 static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout *to) {
-    verge__calendar *calendar = &wheel->calendar;
-    verge__timer_node *timer = NULL;
-    uint64_t end = calendar->cursor;
     bool is_past = wheel->past != NULL;
-    if (VERGE__UNLIKELY(is_past)) {
-        timer = pop_past(wheel);
-        end = verge__wheel_target(wheel);
-    } else if (VERGE__LIKELY(verge__calendar_has_due(calendar))) {
-        timer = verge__timer_of_node(verge__calendar_pop(calendar));
-    } else {
+    verge__timer_node *timer = come_up(wheel, is_past);
+    if (VERGE__UNLIKELY(timer == NULL)) {
         return false;
     }
     to->budget--;
-    if (VERGE__LIKELY(is_due(wheel, timer, end, is_past))) {
+    if (VERGE__LIKELY(is_due(wheel, timer, is_past))) {
         hand_out(wheel, timer, to);
     }
     return true;
 }
 
-/* ---- ordered: all of a tick is sorted, and then handed out ---- */
-
-/* One step of sorting, or the first timer goes out. False: the sorting is empty, or waits for more. */
-static bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
+/* The next step of an ordered wheel, for what is past or for the tick: a step of sorting, or the first timer goes out,
+ * or one more node is sorted. False: nothing is left. */
+static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
+    bool is_past = sorting == &wheel->order->past;
     if (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
         to->budget--;
         return true;
     }
     verge__node *first = verge__sorting_first(sorting);
-    if (first == NULL) {
-        return false;
+    if (first != NULL) {
+        to->budget--;
+        verge__calendar_withdraw(&wheel->calendar, first);
+        hand_out(wheel, verge__timer_of_node(first), to);
+        return true;
     }
-    to->budget--;
-    verge__calendar_withdraw(&wheel->calendar, first);
-    hand_out(wheel, verge__timer_of_node(first), to);
-    return true;
+    verge__timer_node *timer = is_past && wheel->past == NULL ? NULL : come_up(wheel, is_past);
+    if (timer != NULL) {
+        to->budget--;
+        if (is_due(wheel, timer, is_past)) {
+            wheel->calendar.linked++;
+            verge__sorting_add(sorting, &timer->node);
+        }
+        return true;
+    }
+    bool is_empty = verge__sorting_is_empty(sorting);
+    if (!is_empty) {
+        (void)verge__sorting_finish(sorting);
+    }
+    return !is_empty;
 }
 
-/* A node that has come up is sorted if it is due. */
-static void sort_in(verge_wheel *wheel, verge__sorting *sorting, verge__timer_node *timer, uint64_t end,
-                    verge__handout *to) {
-    to->budget--;
-    if (is_due(wheel, timer, end, sorting == &wheel->order->past)) {
-        wheel->calendar.linked++;
-        verge__sorting_add(sorting, &timer->node);
-    }
-}
-
-/* The next step: what is past comes before the tick. What becomes past while the past is handed out waits until that is
- * done. False: nothing is left. */
+/* What is past comes before the tick. What becomes past while the past is handed out waits until that is done. */
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
-    verge__order *order = wheel->order;
-    verge__calendar *calendar = &wheel->calendar;
-    if (hand_out_sorted(wheel, &order->past, to)) {
-        return true;
-    }
-    if (wheel->past != NULL) {
-        sort_in(wheel, &order->past, pop_past(wheel), verge__wheel_target(wheel), to);
-        return true;
-    }
-    if (!verge__sorting_is_empty(&order->past)) {
-        (void)verge__sorting_finish(&order->past);
-        return true;
-    }
-    if (hand_out_sorted(wheel, &order->tick, to)) {
-        return true;
-    }
-    if (verge__calendar_has_due(calendar)) {
-        sort_in(wheel, &order->tick, verge__timer_of_node(verge__calendar_pop(calendar)), calendar->cursor, to);
-        return true;
-    }
-    if (!verge__sorting_is_empty(&order->tick)) {
-        (void)verge__sorting_finish(&order->tick);
-        return true;
-    }
-    return false;
+    return hand_out_sorted(wheel, &wheel->order->past, to) || hand_out_sorted(wheel, &wheel->order->tick, to);
 }
 
 /* ---- all that is due ---- */
 
-/* Timers that are past, then tick by tick. Nothing is remembered from one to the next: a function may have done
- * anything. */
+/* Hands out timers that are past, then those of each tick. Nothing is remembered from one timer to the next: the
+ * function of a run may have done anything. */
 static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     while (!is_full(to)) {
@@ -175,74 +170,9 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
     }
 }
 
-/* ---- the tick under way, to the nanosecond ---- */
-
-/* Goes through a list: the timers whose deadline has come are handed out, as far as the limit allows, or sorted. */
-static void take_exact(verge_wheel *wheel, verge__node *first, verge__handout *to) {
-    for (verge__node *node = first, *next = NULL; node != NULL && to->count < to->limit; node = next) {
-        verge__timer_node *timer = verge__timer_of_node(node);
-        next = node->next;
-        to->budget--;
-        if (!verge__timer_is_pending(timer) || node->deadline_ns > wheel->now_ns) {
-            continue;
-        }
-        verge__calendar_withdraw(&wheel->calendar, node);
-        if (wheel->order == NULL) {
-            hand_out(wheel, timer, to);
-        } else {
-            wheel->calendar.linked++;
-            verge__sorting_add(&wheel->order->tick, node);
-            while (verge__sorting_step(&wheel->order->tick, wheel->order->is_by_deadline)) {
-            }
-        }
-    }
-}
-
-/* The timers of the tick under way whose deadline has come, as far as the limit and the budget allow. In an ordered
- * wheel those that are not handed out go back to their tick, so that they come out in order with what is scheduled
- * later. */
-static void hand_out_exact(verge_wheel *wheel, verge__handout *to) {
-    verge__calendar *calendar = &wheel->calendar;
-    const verge__level *lowest = &calendar->levels[0];
-    if (is_full(to) || verge__wheel_has_due(wheel) || calendar->cursor == wheel->geometry.end_tick ||
-        !verge__calendar_open_cursor(calendar, &to->budget)) {
-        return;
-    }
-    VERGE__INVARIANT(calendar->cursor == verge__wheel_target(wheel), "C3: what has come was handed out before");
-    verge__node **lanes = verge__level_slot(lowest, calendar->cursor);
-    size_t count = 0;
-    for (uint32_t lane = 0; lane < verge__level_lane_count(lowest); lane++) {
-        for (const verge__node *node = lanes[lane]; node != NULL && count <= to->budget; node = node->next) {
-            count++;
-        }
-    }
-    if (count > to->budget) {
-        return;
-    }
-    for (uint32_t lane = 0; lane < verge__level_lane_count(lowest); lane++) {
-        take_exact(wheel, lanes[lane], to);
-    }
-    if (wheel->order == NULL) {
-        return;
-    }
-    verge__sorting *sorting = &wheel->order->tick;
-    while (verge__sorting_finish(sorting)) {
-        while (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
-        }
-    }
-    for (verge__node *node = NULL; (node = verge__sorting_first(sorting)) != NULL;) {
-        verge__calendar_withdraw(calendar, node);
-        if (to->count < to->limit) {
-            hand_out(wheel, verge__timer_of_node(node), to);
-        } else {
-            verge__wheel_refile(wheel, verge__timer_of_node(node));
-        }
-    }
-}
-
 /* ---- a poll ---- */
 
-/* After what is due was handed out, or as much as was asked for. */
+/* Updates the wheel after what is due was handed out, or as much as the limits allow. */
 static void settle(verge_wheel *wheel, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
@@ -261,37 +191,29 @@ static void settle(verge_wheel *wheel, size_t *budget) {
     verge__wheel_set_short_reach(wheel);
 }
 
-static size_t work_limit(const verge_wheel *wheel) {
-    return wheel->options.work_limit == 0 ? SIZE_MAX : wheel->options.work_limit;
-}
-
 /* What was deferred is past from now on. */
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     for (verge__node *node = NULL; VERGE__UNLIKELY((node = wheel->deferred) != NULL);) {
-        verge__list_remove(node);
-        verge__list_push(&wheel->past, node);
+        verge__node_remove(node);
+        verge__node_push(&wheel->past, node);
         calendar->quiet_until = 0; /* W5 */
     }
 }
 
-/* All of a poll or a run. What was deferred in a run is past when the outermost run is over. */
-static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, bool is_exact) {
+size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to) {
     size_t budget = to->budget;
     bool is_run = to->on_expiry != NULL;
-    if (now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until && !is_exact) {
+    if (now_ns <= wheel->now_ns && wheel->now_ns >> wheel->calendar.shift < wheel->calendar.quiet_until) {
         wheel->last_poll_work = 0;
         return 0;
     }
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
-    verge__wheel_end_short_reach(wheel); /* before the cursor has caught up */
+    verge__wheel_end_short_reach(wheel); /* until the cursor has caught up */
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
     VERGE__INVARIANT(wheel->runs >= is_run, "W5: runs under way are counted");
     wheel->runs -= is_run;
-    if (is_exact) {
-        hand_out_exact(wheel, to);
-    }
     if (wheel->runs == 0) {
         admit_deferred(wheel);
     }
@@ -301,8 +223,8 @@ static size_t advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, b
     return to->count;
 }
 
-/* Moves time if that is all there is to do. If time stands still, `advance` sees that. That this poll had no work need
- * not be written, which takes a tenth of a poll's time: last_work_ns is in the past. */
+/* Moves time, if there is nothing else to do. False: there is, or time stands still. last_poll_work is not set to 0,
+ * which would take a tenth of a poll's time: it does not count after last_work_ns. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
     uint64_t tick = now_ns >> wheel->calendar.shift;
     if (VERGE__UNLIKELY((tick >= wheel->calendar.quiet_until) | (now_ns <= wheel->now_ns))) {
@@ -313,10 +235,9 @@ static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_n
     return true;
 }
 
-static VERGE__NOINLINE size_t poll_within(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit,
-                                          bool is_exact, size_t budget) {
-    verge__handout to = {.out = out, .limit = out == NULL ? 0 : limit, .budget = budget};
-    return advance(wheel, now_ns, &to, is_exact);
+static VERGE__NOINLINE size_t poll_due(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
+    verge__handout to = verge__wheel_handout_to(wheel, out, limit);
+    return verge__wheel_advance(wheel, now_ns, &to);
 }
 
 size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
@@ -324,18 +245,13 @@ size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, 
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return poll_within(wheel, now_ns, out, limit, false, work_limit(wheel));
-}
-
-size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    VERGE__ENTER(wheel);
-    return wheel == NULL ? 0 : poll_within(wheel, now_ns, out, limit, true, work_limit(wheel));
+    return poll_due(wheel, now_ns, out, limit);
 }
 
 static VERGE__NOINLINE size_t run_due(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context,
                                       size_t budget) {
     verge__handout to = {.limit = SIZE_MAX, .on_expiry = on_expiry, .context = context, .budget = budget};
-    return advance(wheel, now_ns, &to, false);
+    return verge__wheel_advance(wheel, now_ns, &to);
 }
 
 size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *on_expiry, void *context) {
@@ -352,43 +268,6 @@ size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns, on_expiry_function *
     if (VERGE__UNLIKELY(wheel == NULL) || VERGE__LIKELY(pass_quietly(wheel, now_ns))) {
         return 0;
     }
-    return on_expiry == NULL ? verge_wheel_poll(wheel, now_ns, NULL, 0)
-                             : run_due(wheel, now_ns, on_expiry, context, work_limit(wheel));
-}
-
-/* ---- to the next timer ---- */
-
-/* The time at which the next timer may come out: its deadline, or the tick at which it does, in a strict wheel, and
- * where a poll was there already and may not look at all of the tick under way. A coarse wheel knows no better than
- * next_wakeup. */
-static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
-    if (wheel->options.coarse) {
-        return verge_wheel_next_wakeup(wheel);
-    }
-    uint64_t next_ns = verge__wheel_earliest(wheel);
-    uint64_t tick_ns = verge_wheel_fires_at(wheel, next_ns); /* at the end of time, VERGE_NEVER */
-    bool is_at_tick = !is_exact || tick_ns == VERGE_NEVER || (was_there && next_ns <= wheel->now_ns);
-    return is_at_tick ? tick_ns : next_ns;
-}
-
-size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit) {
-    VERGE__ENTER(wheel);
-    if (wheel == NULL) {
-        return 0;
-    }
-    bool is_exact = !wheel->options.coarse && !wheel->options.strict;
-    size_t budget = work_limit(wheel);
-    size_t work = 0;
-    /* A slot of a coarse wheel may have nothing but idle entries and timers that were moved. The work limit is for all
-     * of them together: when it is reached, what is left is a backlog. */
-    for (bool was_there = false;; was_there = true) {
-        uint64_t next_ns = next_stop(wheel, is_exact, was_there);
-        next_ns = next_ns < now_ns ? next_ns : now_ns;
-        size_t count = poll_within(wheel, next_ns, out, limit, is_exact, budget - work);
-        work += (size_t)wheel->last_poll_work;
-        if (count > 0 || limit == 0 || out == NULL || next_ns >= now_ns || verge__wheel_has_due(wheel)) {
-            wheel->last_poll_work = work;
-            return count;
-        }
-    }
+    return on_expiry == NULL ? poll_due(wheel, now_ns, NULL, 0)
+                             : run_due(wheel, now_ns, on_expiry, context, verge__wheel_work_limit(wheel));
 }

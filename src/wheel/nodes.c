@@ -26,6 +26,10 @@ static size_t array_bytes(uint32_t room) {
     return words_for(room) * sizeof(uint64_t) + room * sizeof(verge__slab);
 }
 
+size_t verge__nodes_bytes(const verge__nodes *nodes) {
+    return array_bytes(nodes->slab_room) + nodes->node_count * nodes->stride;
+}
+
 void verge__nodes_deinit(verge__nodes *nodes) {
     for (uint32_t i = 0; i < nodes->slab_count; i++) {
         verge__release(nodes->allocator, nodes->slabs[i].nodes, slab_bytes(nodes, verge__nodes_room(nodes, i)));
@@ -37,7 +41,7 @@ bool verge__nodes_find_slab(verge__nodes *nodes) {
     size_t words = words_for(nodes->slab_count);
     for (; nodes->lowest_word < words; nodes->lowest_word++) {
         uint64_t *word = &nodes->with_free[nodes->lowest_word];
-        for (; *word != 0; *word &= *word - 1) { /* a slab that has none any more leaves */
+        for (; *word != 0; *word &= *word - 1) { /* clears the bit of a slab without free nodes */
             nodes->current = nodes->lowest_word * 64 + verge__bit_lowest_index(*word);
             if (nodes->slabs[nodes->current].first_free != VERGE__NO_NODE) {
                 return true;
@@ -47,13 +51,13 @@ bool verge__nodes_find_slab(verge__nodes *nodes) {
     return false;
 }
 
-/* Makes nodes free that were not there before; the lowest is the first to be used. */
+/* Adds new nodes to the free ones of a slab. The lowest is the first to be used. */
 static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_t to) {
     verge__slab *grown = &nodes->slabs[slab];
     for (uint32_t i = to; i-- > from;) {
         uint64_t index = (slab << VERGE__SLAB_BITS) + i;
         verge__table_node *node = verge__slab_node(nodes, grown, i);
-        node->timer = (verge__timer_node){.word = index << 32 | grown->generation_floor};
+        node->timer = (verge__timer_node){.tag = index << 32 | grown->generation_floor};
         node->data = (void *)(uintptr_t)grown->first_free;
         grown->first_free = (uint16_t)i;
     }
@@ -61,7 +65,7 @@ static void add_nodes(verge__nodes *nodes, uint32_t slab, uint32_t from, uint32_
     verge__nodes_note_free(nodes, slab);
 }
 
-/* Room for one more slab in the arrays. */
+/* Makes room for one more slab in the arrays. */
 static int grow_arrays(verge__nodes *nodes) {
     if (nodes->slab_count < nodes->slab_room) {
         return 0;
@@ -84,7 +88,7 @@ static int grow_arrays(verge__nodes *nodes) {
     return 0;
 }
 
-/* Moves nodes to another place, one by one, and tells the neighbours of each, which may be among them. */
+/* Moves nodes to other memory, one by one, and updates the neighbours of each, which may be among them. */
 static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned char *from, uint32_t count) {
     for (size_t at = 0; at < slab_bytes(nodes, count); at += nodes->stride) {
         memcpy(to + at, from + at, nodes->stride);
@@ -121,7 +125,7 @@ static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32
     return 0;
 }
 
-/* Slab 0 becomes larger while it is alone; otherwise the lowest slab without memory gets some. */
+/* Slab 0 becomes larger while it is the only one. Otherwise the lowest slab without memory gets some. */
 int verge__nodes_grow(verge__nodes *nodes) {
     uint32_t first = nodes->first_room;
     if (nodes->slab_count == 1 && first > 0 && first < VERGE__SLAB_NODES) {
@@ -146,36 +150,17 @@ int verge__nodes_grow(verge__nodes *nodes) {
     return grow_slab(nodes, slab, 0, room < VERGE__SLAB_NODES ? room : (uint32_t)VERGE__SLAB_NODES);
 }
 
-void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab) {
+void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor) {
     verge__slab *released = &nodes->slabs[slab];
-    uint32_t node_count = verge__nodes_room(nodes, slab);
-    VERGE__INVARIANT(released->nodes != NULL && released->used == 0, "WN1: a slab that is given back has no timer");
-    for (uint32_t i = 0; i < node_count; i++) {
-        const verge__table_node *node = verge__slab_node(nodes, released, i);
-        VERGE__INVARIANT(!verge__node_is_linked(&node->timer.node), "C2: no list keeps a node that is given back");
-        uint32_t generation = (uint32_t)node->timer.word;
-        released->generation_floor = generation > released->generation_floor ? generation : released->generation_floor;
-    }
-    verge__release(nodes->allocator, released->nodes, slab_bytes(nodes, node_count));
-    released->nodes = NULL;
-    released->first_free = VERGE__NO_NODE;
+    VERGE__INVARIANT(slab > 0 && released->used == 0, "WN1: a slab that is given back has no timer");
+    verge__release(nodes->allocator, released->nodes, slab_bytes(nodes, VERGE__SLAB_NODES));
+    *released = (verge__slab){.first_free = VERGE__NO_NODE, .generation_floor = generation_floor};
     nodes->vacant = slab < nodes->vacant ? slab : nodes->vacant;
-    nodes->node_count -= node_count;
+    nodes->node_count -= VERGE__SLAB_NODES;
     nodes->empty_count--;
 }
 
 /* ---- questions ---- */
-
-uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from) {
-    for (uint32_t index = from; index < nodes->index_limit; index++) {
-        if (nodes->slabs[index >> VERGE__SLAB_BITS].nodes == NULL) {
-            index |= VERGE__SLAB_NODES - 1;
-        } else if (verge__timer_is_pending(&verge__nodes_at(nodes, index)->timer)) {
-            return index;
-        }
-    }
-    return VERGE__NO_INDEX;
-}
 
 int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer) {
     uint32_t index = verge__handle_index(timer);
@@ -185,56 +170,6 @@ int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer) {
     }
     const verge__slab *slab = &nodes->slabs[index >> VERGE__SLAB_BITS];
     uint32_t reached =
-        slab->nodes == NULL ? slab->generation_floor : (uint32_t)verge__nodes_at(nodes, index)->timer.word;
+        slab->nodes == NULL ? slab->generation_floor : (uint32_t)verge__nodes_at(nodes, index)->timer.tag;
     return reached == 0 || generation < reached ? -ENOENT : -EBADF;
-}
-
-static const char *check_slab(const verge__nodes *nodes, uint32_t slab, size_t *live, size_t *retired) {
-    const verge__slab *checked = &nodes->slabs[slab];
-    uint32_t room = verge__nodes_room(nodes, slab);
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < room; i++) {
-        const verge__table_node *node = verge__slab_node(nodes, checked, i);
-        bool is_pending = verge__timer_is_pending(&node->timer);
-        bool is_retired = (uint32_t)node->timer.word == 0;
-        if (verge__handle_index(node->timer.word) != (slab << VERGE__SLAB_BITS) + i) {
-            return "WN2: a node's word has its index";
-        }
-        *live += is_pending;
-        *retired += is_retired;
-        used += is_pending || is_retired;
-    }
-    uint32_t free_count = 0;
-    for (uint32_t i = checked->first_free; i != VERGE__NO_NODE && free_count <= room; free_count++) {
-        const verge__table_node *node = verge__slab_node(nodes, checked, i);
-        if (verge__timer_is_pending(&node->timer) || (uint32_t)node->timer.word == 0) {
-            return "WN1: a free node is no timer, and not retired";
-        }
-        i = (uint32_t)(uintptr_t)node->data;
-    }
-    bool has_bit = (nodes->with_free[slab / 64] >> (slab % 64) & 1) != 0;
-    if (free_count > 0 && (!has_bit || slab / 64 < nodes->lowest_word)) {
-        return "WN3: with_free has all slabs with free nodes";
-    }
-    return used != checked->used || used + free_count != room ? "WN2: a slab's nodes are used or free" : NULL;
-}
-
-const char *verge__nodes_check(const verge__nodes *nodes) {
-    size_t live = 0;
-    size_t retired = 0;
-    size_t node_count = 0;
-    uint32_t empty_count = 0;
-    for (uint32_t slab = 0; slab < nodes->slab_count; slab++) {
-        if (nodes->slabs[slab].nodes != NULL) {
-            node_count += verge__nodes_room(nodes, slab);
-            empty_count += nodes->slabs[slab].used == 0 && slab > 0;
-            const char *broken = check_slab(nodes, slab, &live, &retired);
-            if (broken != NULL) {
-                return broken;
-            }
-        }
-    }
-    bool is_right = node_count == nodes->node_count && live == nodes->live && retired == nodes->retired_count &&
-                    empty_count == nodes->empty_count;
-    return is_right ? NULL : "WN3: the table's counts are those of its slabs";
 }

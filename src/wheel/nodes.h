@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/nodes.h - the nodes of a wheel's timers: timeouts, which lie in the caller's objects, and the table of those
- * with handles.
+ * wheel/nodes.h - the nodes of a wheel's timers. Those of timeouts are in the caller's objects. Those of timers with
+ * handles are in a table.
  *
- * The word of a node says what it is, and whether it is pending:
+ * The tag of a node says what it is, and whether it is pending:
  *
- *     a timer with a handle   index << 32 | generation: while it is pending, the word is its handle. The generation is
- *                             odd while the node is a timer and even while it is free, and only grows. So a handle is
- *                             live if and only if it is the word of its node
+ *     a timer with a handle   index << 32 | generation: while it is pending, the tag is its handle. The generation is
+ *                             odd while the node is a timer and even while it is free, and only grows. So a timer is
+ *                             pending if and only if its handle is the tag of its node
  *     a timeout               TIMEOUT | place << 1 | 1 if it is pending. In ordered wheels, the number of the call that
- *                             set it last (order.h) is where the place would be (calendar/node.h)
- *     a marker                0 (visit.c)
+ *                             set it last (more/order.h) is where the place would be (calendar/node.h)
+ *     a marker                0 (more/iterate.c)
  *
- * Nodes with handles are in slabs of 512. A slab without a timer goes back to the allocator. The highest generation
+ * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator. The highest generation
  * that it reached is remembered, so that no handle is ever issued twice. The free nodes of a slab are a list, threaded
  * through `data`. New timers take nodes from the slab in which a node was freed last: that node is in the cache, and
  * may still be linked. Then they take nodes from the lowest slab that has free ones, so that the higher ones become
  * empty. Slab 0 starts small, and its nodes move when it grows.
  *
- * Invariants (verge__nodes_check)
+ * Invariants (verge_wheel_check)
  *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used
  *   WN2  `used` of a slab is how many of its nodes are not free; free nodes have even generations
  *   WN3  the table's counts are those of its slabs, and with_free has all slabs with free nodes
@@ -36,10 +36,9 @@
 enum {
     VERGE__SLAB_BITS = VERGE_SLAB_BITS,
     VERGE__SLAB_NODES = 1 << VERGE__SLAB_BITS,
-    VERGE__NO_NODE = 0xffff, /* of a slab's list */
+    VERGE__NO_NODE = 0xffff, /* the end of a slab's list of free nodes */
 };
 
-#define VERGE__NO_INDEX UINT32_MAX
 #define VERGE__PENDING UINT64_C(1)
 #define VERGE__TIMEOUT VERGE__HAS_PLACE
 
@@ -57,7 +56,7 @@ typedef struct verge__slab {
     unsigned char *nodes; /* NULL: given back, or not there yet */
     uint16_t used;
     uint16_t first_free;
-    uint32_t generation_floor; /* what its nodes start with, if it has no memory */
+    uint32_t generation_floor; /* the generation of nodes that are added to the slab */
 } verge__slab;
 
 /* Begins zeroed, but for the allocator, stride and generation_base. */
@@ -67,12 +66,12 @@ typedef struct verge__nodes {
     uint32_t stride;      /* bytes from a node to the next */
     uint32_t current;     /* the slab from which nodes are taken */
     uint32_t empty_count; /* slabs with memory and without a timer, but for slab 0 */
-    size_t live;          /* timers with handles */
-    size_t node_count;    /* with memory */
+    size_t pending_count; /* timers with handles */
+    size_t node_count;    /* nodes that have memory */
     uint32_t slab_count;
     uint32_t slab_room;
     uint32_t first_room;  /* nodes that slab 0 has room for */
-    uint32_t lowest_word; /* of with_free: those below are 0 */
+    uint32_t lowest_word; /* the words of with_free below this one are 0 */
     uint32_t vacant;      /* slabs below this one have memory */
     uint32_t retired_count;
     uint32_t generation_base;
@@ -83,40 +82,37 @@ typedef struct verge__nodes {
 
 void verge__nodes_deinit(verge__nodes *nodes);
 
+/* The memory of the slabs and arrays. */
+size_t verge__nodes_bytes(const verge__nodes *nodes);
+
 /* Adds a slab, or makes slab 0 larger. -ENOMEM, -ENOSPC. */
 int verge__nodes_grow(verge__nodes *nodes);
 
-/* Makes the lowest slab with a free node the current one; false: there is none. */
+/* Makes the lowest slab with a free node the current one. False: there is none. */
 bool verge__nodes_find_slab(verge__nodes *nodes);
 
-/* Gives a slab back that has no timer, and no linked node. */
-void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab);
+/* Gives back a slab without a timer or a linked node. If it is added again, its nodes start with generation_floor. */
+void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor);
 
-/* The first timer from an index on; VERGE__NO_INDEX: there is none. */
-uint32_t verge__nodes_next_live(const verge__nodes *nodes, uint32_t from);
-
-/* Why a handle is not live: -ENOENT or -EBADF. */
+/* Why no pending timer has this handle: -ENOENT or -EBADF. */
 int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer);
 
-/* NULL, or the invariant that is broken. */
-const char *verge__nodes_check(const verge__nodes *nodes);
-
-/* ---- words ---- */
+/* ---- tags ---- */
 
 static inline verge__timer_node *verge__timer_of_node(verge__node *node) {
     return (verge__timer_node *)(void *)node;
 }
 
 static VERGE__ALWAYS_INLINE bool verge__timer_is_pending(const verge__timer_node *timer) {
-    return (timer->word & VERGE__PENDING) != 0;
+    return (timer->tag & VERGE__PENDING) != 0;
 }
 
 static VERGE__ALWAYS_INLINE bool verge__timer_is_timeout(const verge__timer_node *timer) {
-    return timer->word >= VERGE__TIMEOUT;
+    return timer->tag >= VERGE__TIMEOUT;
 }
 
 static inline bool verge__timer_is_marker(const verge__timer_node *timer) {
-    return timer->word == 0;
+    return timer->tag == 0;
 }
 
 static inline uint32_t verge__handle_index(verge_timer timer) {
@@ -138,7 +134,7 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_at(const verge__node
     return verge__slab_node(nodes, &nodes->slabs[index >> VERGE__SLAB_BITS], index & (VERGE__SLAB_NODES - 1));
 }
 
-/* The node of a handle, or NULL if the handle is not live. */
+/* The node of a handle, or NULL if no pending timer has this handle. */
 static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__nodes *nodes, verge_timer timer) {
     uint32_t index = verge__handle_index(timer);
     if (VERGE__UNLIKELY(index >= nodes->index_limit || (timer & 1) == 0 ||
@@ -146,10 +142,10 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__no
         return NULL;
     }
     verge__table_node *node = verge__nodes_at(nodes, index);
-    return VERGE__LIKELY(node->timer.word == timer) ? node : NULL;
+    return VERGE__LIKELY(node->timer.tag == timer) ? node : NULL;
 }
 
-/* The node that is taken next, from the current slab; NULL: that has none. */
+/* The node that is taken next, from the current slab. NULL: the slab has no free node. */
 static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__nodes *nodes) {
     if (VERGE__UNLIKELY(nodes->slab_count == 0)) {
         return NULL;
@@ -158,41 +154,41 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__no
     return VERGE__UNLIKELY(slab->first_free == VERGE__NO_NODE) ? NULL : verge__slab_node(nodes, slab, slab->first_free);
 }
 
-/* A slab has a free node now. */
+/* Notes that a slab has a free node. */
 static inline void verge__nodes_note_free(verge__nodes *nodes, uint32_t slab) {
     uint32_t word = slab / 64;
     nodes->with_free[word] |= UINT64_C(1) << (slab % 64);
     nodes->lowest_word = word < nodes->lowest_word ? word : nodes->lowest_word;
 }
 
-/* Takes that node: it is a timer. */
+/* Takes the node of verge__nodes_peek: it becomes a timer. */
 static VERGE__ALWAYS_INLINE void verge__nodes_take(verge__nodes *nodes, verge__table_node *node) {
     verge__slab *slab = &nodes->slabs[nodes->current];
     VERGE__INVARIANT(!verge__timer_is_pending(&node->timer), "WN2: a free node has an even generation");
     slab->first_free = (uint16_t)(uintptr_t)node->data;
-    nodes->live++;
-    node->timer.word++;
+    nodes->pending_count++;
+    node->timer.tag++;
     if (VERGE__UNLIKELY(slab->used++ == 0)) {
         nodes->empty_count -= nodes->current > 0;
     }
 }
 
-/* The timer of a node, with this handle, has ended. False: the node is retired, as its generations are used up. */
+/* The timer with this handle has ended: frees its node. False: the node is retired, as its generations are used up. */
 static VERGE__ALWAYS_INLINE bool verge__nodes_put_free(verge__nodes *nodes, verge__table_node *node,
                                                        verge_timer timer) {
-    uint64_t word = timer + 1;
+    uint64_t tag = timer + 1;
     uint32_t index = verge__handle_index(timer);
     uint32_t at = index >> VERGE__SLAB_BITS;
     verge__slab *slab = &nodes->slabs[at];
-    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && node->timer.word == timer && slab->used > 0,
+    VERGE__INVARIANT(verge__timer_is_pending(&node->timer) && node->timer.tag == timer && slab->used > 0,
                      "WN2: a timer has an odd generation");
-    nodes->live--;
-    if (VERGE__UNLIKELY((uint32_t)word == 0)) {
-        node->timer.word = (uint64_t)index << 32;
+    nodes->pending_count--;
+    if (VERGE__UNLIKELY((uint32_t)tag == 0)) {
+        node->timer.tag = (uint64_t)index << 32;
         nodes->retired_count++;
         return false;
     }
-    node->timer.word = word;
+    node->timer.tag = tag;
     uint16_t first_free = slab->first_free;
     node->data = (void *)(uintptr_t)first_free;
     slab->first_free = (uint16_t)(index & (VERGE__SLAB_NODES - 1));

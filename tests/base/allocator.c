@@ -10,7 +10,7 @@
 
 #include "support/allocator.h"
 #include "support/cmocka.h"
-#include "verge/wheel.h"
+#include "verge/wheel_more.h"
 
 static void every_alignment_is_honoured(void **state) {
     (void)state;
@@ -152,12 +152,12 @@ static void a_wheel_lives_on_a_hosts_malloc(void **state) {
     enum { TIMERS = 1000000 };
     verge_wheel_options options;
     verge_wheel *wheel;
-    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
     options.allocator = &host_allocator;
     host_blocks_max = SIZE_MAX;
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
     for (uint64_t i = 0; i < TIMERS; i++) {
-        assert_int_equal(verge_wheel_schedule(wheel, i * 1000003 % (UINT64_C(1) << 40), NULL, NULL), 0);
+        assert_int_equal(verge_wheel_start(wheel, i * 1000003 % (UINT64_C(1) << 40), NULL, NULL), 0);
     }
     assert_null(verge_wheel_check(wheel));
     verge_expiry out[64];
@@ -174,7 +174,7 @@ static void a_hosts_malloc_may_fail(void **state) {
     (void)state;
     verge_wheel_options options;
     verge_wheel *wheel;
-    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
     options.allocator = &host_allocator;
     host_blocks_max = 0;
     while (verge_wheel_create(&options, &wheel) == -ENOMEM) {

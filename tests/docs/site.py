@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scope/browser"))
 import chromium
 
-PAGES = ("index", "docs/TUTORIAL", "docs/SCOPE", "docs/ARCHITECTURE", "docs/bench/index", "man/index", "man/verge_wheel_schedule.3",
+PAGES = ("index", "docs/TUTORIAL", "docs/SCOPE", "docs/ARCHITECTURE", "docs/bench/index", "man/index", "man/verge_wheel_start.3",
          "functions/index", "functions/verge_sleep", "include/verge/service.h", "examples/echo_server.c", "search")
 BRIGHTNESS = """(s) => { for (let n = document.querySelector(s); n; n = n.parentElement) {
     const c = getComputedStyle(n).backgroundColor.match(/[0-9.]+/g).map(Number);

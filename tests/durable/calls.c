@@ -50,7 +50,7 @@ static verge_durable_verdict note(const verge_durable_firing *firing) {
 static verge_durable_id schedule(verge_durable *durable, const char *handler, uint64_t delay_ns, const char *key) {
     verge_durable_id id = 0;
     const verge_durable_request request = {.handler = handler, .delay_ns = delay_ns, .key = key};
-    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     assert_true(id != 0);
     return id;
 }
@@ -83,7 +83,7 @@ static void test_bytes_arrive(void **state) {
         .payload_size = 5,
     };
     verge_durable_id id;
-    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     WAIT_UNTIL(runs == 1);
     assert_int_equal(wrong, 0);
     assert_int_equal(last_id, id);
@@ -118,7 +118,7 @@ static void test_many(void **state) {
         requests[i] = (verge_durable_request){.handler = "many", .delay_ns = (uint64_t)(i % 100) * MS};
     }
     requests[7].key = requests[1500].key = "twice";
-    assert_int_equal(verge_durable_schedule_many(durable, requests, COUNT, ids), COUNT - 1);
+    assert_int_equal(verge_durable_start_many(durable, requests, COUNT, ids), COUNT - 1);
     assert_true(ids[7] == 0 || ids[1500] == 0);
     WAIT_UNTIL(runs == COUNT - 1);
     WAIT_UNTIL(stats_of(durable).done == COUNT - 1);
@@ -168,7 +168,7 @@ static void test_info(void **state) {
     verge_durable_info info;
     verge_durable_info list[10];
     char payload[16] = "";
-    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     assert_int_equal(verge_durable_get(durable, id, &info, payload, sizeof(payload)), 0);
     assert_int_equal(info.id, id);
     assert_int_equal(info.due_ns, 4000000000 * S);
@@ -192,10 +192,10 @@ static void test_info(void **state) {
     assert_int_equal(verge_durable_count(durable, &pending, &overdue, &dead), 0);
     assert_true(pending == 1 && overdue == 0 && dead == 0);
     /* the same key again; the same id again (D7) */
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EEXIST);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EEXIST);
     verge_durable_request again = request;
     again.id = id;
-    assert_int_equal(verge_durable_schedule(durable, &again, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &again, NULL), 0);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
     char text[128];
     assert_int_equal(verge_durable_check(durable, text, sizeof(text)), 0);
@@ -213,7 +213,7 @@ static verge_durable_verdict wait_at_gate(const verge_durable_firing *firing) {
 
 static void register_outside(verge_durable *durable, const char *name, verge_durable_handler handler) {
     verge_durable_handler_options options;
-    assert_int_equal(verge_durable_handler_init(&options), 0);
+    assert_int_equal(verge_durable_handler_init(&options, sizeof(options)), 0);
     options.handler = handler;
     options.outside = true;
     options.backoff_first_ns = options.backoff_max_ns = 20 * MS;
@@ -322,8 +322,8 @@ static void test_a_late_commit_is_told(void **state) {
     const uint64_t due_ns = verge_durable_now(client) + 100 * MS;
     const verge_durable_request request = {.handler = "x", .due_ns = due_ns};
     assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
-    assert_int_equal(verge_durable_schedule_in(client, handle, &request, NULL), 0);
-    assert_int_equal(verge_durable_schedule_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
+    assert_int_equal(verge_durable_start_in(client, handle, &request, NULL), 0);
+    assert_int_equal(verge_durable_start_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 3);
@@ -334,7 +334,7 @@ static void test_a_late_commit_is_told(void **state) {
 
 static void *schedule_in_thread(void *client) {
     const verge_durable_request request = {.handler = "x", .due_ns = verge_durable_now(client) + 200 * MS};
-    wrong += verge_durable_schedule(client, &request, NULL) != 0;
+    wrong += verge_durable_start(client, &request, NULL) != 0;
     return (void *)(uintptr_t)request.due_ns;
 }
 
@@ -379,7 +379,7 @@ static verge_durable_verdict wake_another(const verge_durable_firing *firing) {
 
 static void wake_by_handler(verge_durable *durable, verge_durable_id id) {
     const verge_durable_request request = {.handler = "wake", .payload = &id, .payload_size = sizeof(id)};
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
 }
 
 /* As test_no_scan_is_waited_for, of timers that are moved in a handler, or were dead. */
@@ -456,11 +456,11 @@ static verge_durable_verdict chain(const verge_durable_firing *firing) {
         const verge_durable_request next = {.handler = "chain", .payload = &left, .payload_size = sizeof(left)};
         verge_durable_id id;
         verge_durable_info info;
-        wrong += verge_durable_schedule(firing->durable, &next, &id) != 0;
+        wrong += verge_durable_start(firing->durable, &next, &id) != 0;
         wrong += verge_durable_get(firing->durable, id, &info, NULL, 0) != 0;
         const verge_durable_request other = {
             .handler = "chain", .delay_ns = 3600 * S, .payload = "", .payload_size = 1};
-        wrong += verge_durable_schedule(firing->durable, &other, &id) != 0;
+        wrong += verge_durable_start(firing->durable, &other, &id) != 0;
         wrong += verge_durable_cancel(firing->durable, id) != 0;
         wrong += verge_durable_close(firing->durable, 0) != -EDEADLK;
     }
@@ -475,7 +475,7 @@ static void test_a_handler_schedules_in_its_transaction(void **state) {
     assert_int_equal(verge_durable_register(durable, "chain", chain, NULL), 0);
     const int length = 5;
     const verge_durable_request first = {.handler = "chain", .payload = &length, .payload_size = sizeof(length)};
-    assert_int_equal(verge_durable_schedule(durable, &first, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &first, NULL), 0);
     WAIT_UNTIL(runs == 12 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(wrong, 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
@@ -490,15 +490,15 @@ static void test_schedule_in(void **state) {
     void *handle = sql_open(url);
     const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS};
     verge_durable_id id;
-    assert_int_equal(verge_durable_schedule_in(durable, handle, &request, &id), -EINVAL); /* no transaction */
+    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), -EINVAL); /* no transaction */
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_schedule_in(durable, handle, &request, &id), 0);
+    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), 0);
     assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
     assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 0);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_schedule_in(durable, handle, &request, &id), 0);
+    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), 0);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 1);
     sql_close(handle);
@@ -519,7 +519,7 @@ static void test_dead_letters(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = always_retry;
     options.attempts_max = 4;
     options.backoff_first_ns = MS;
@@ -552,14 +552,14 @@ static void test_too_old(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = note;
     options.age_max_ns = 3600 * S;
     const verge_durable_request old = {.handler = "aged", .due_ns = verge_durable_now(durable) - 7200 * S};
     const verge_durable_request recent = {.handler = "aged", .due_ns = verge_durable_now(durable) - S};
     verge_durable_id id;
-    assert_int_equal(verge_durable_schedule(durable, &old, &id), 0);
-    assert_int_equal(verge_durable_schedule(durable, &recent, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &old, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &recent, NULL), 0);
     assert_int_equal(verge_durable_register_with(durable, "aged", &options), 0);
     verge_durable_info info = {0};
     WAIT_UNTIL(verge_durable_get(durable, id, &info, NULL, 0) == 0 && info.died_ns != 0);
@@ -577,11 +577,11 @@ static void test_periodic(void **state) {
         .handler = "skip", .due_ns = now_ns - 10000 * S, .period_ns = 1000 * S, .policy = VERGE_INTERVAL_SKIP};
     assert_int_equal(verge_durable_register(durable, "burst", note, NULL), 0);
     verge_durable_id id;
-    assert_int_equal(verge_durable_schedule(durable, &burst, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &burst, &id), 0);
     WAIT_UNTIL(runs == 11); /* all that was missed */
     assert_int_equal(verge_durable_cancel(durable, id), 0);
     assert_int_equal(verge_durable_register(durable, "skip", note, NULL), 0);
-    assert_int_equal(verge_durable_schedule(durable, &skip, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &skip, &id), 0);
     WAIT_UNTIL(runs == 12); /* the latest of it */
     assert_int_equal(last_missed, 10);
     verge_durable_info info;
@@ -609,11 +609,11 @@ static verge_durable_verdict overlap(const verge_durable_firing *firing) {
 static void test_concurrency(void **state) {
     (void)state;
     verge_durable_options node = durable_options(url);
-    node.runners = 5;
+    node.firing_threads = 5;
     verge_durable *durable;
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = overlap;
     options.outside = true;
     options.concurrency = 2;
@@ -631,7 +631,7 @@ static void test_rate(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = note;
     options.rate = 100;
     assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
@@ -657,7 +657,7 @@ static intptr_t schedule_in_task(void *argument) {
     const verge_durable_request request = {.handler = "x", .delay_ns = 3600 * S};
     verge_durable_id id;
     (void)argument;
-    if (verge_durable_schedule(in_tasks, &request, &id) != 0) {
+    if (verge_durable_start(in_tasks, &request, &id) != 0) {
         return 1;
     }
     return verge_durable_cancel(in_tasks, id) != 0;
@@ -672,7 +672,7 @@ static intptr_t spawn_all(void *argument) {
     }
     for (int i = 0; i < TASKS; i++) {
         intptr_t result = 1;
-        failed += verge_join(tasks[i], &result) != 0 || result != 0;
+        failed += verge_join(tasks[i], &result, VERGE_NEVER) != 0 || result != 0;
     }
     return failed;
 }
@@ -682,7 +682,7 @@ static intptr_t call_in_cancelled_task(void *argument) {
     verge_deadline scope;
     (void)argument;
     (void)verge_deadline_push(&scope, 0); /* over already */
-    const int error = verge_durable_schedule(in_tasks, &request, NULL);
+    const int error = verge_durable_start(in_tasks, &request, NULL);
     (void)verge_deadline_pop(&scope);
     return error;
 }
@@ -691,7 +691,7 @@ static void test_tasks_are_suspended(void **state) {
     (void)state;
     in_tasks = durable_open(url);
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     verge_runtime *runtime;
     intptr_t result = -1;
@@ -699,7 +699,7 @@ static void test_tasks_are_suspended(void **state) {
     assert_int_equal(verge_runtime_run(runtime, spawn_all, NULL, &result), 0);
     assert_int_equal(result, 0);
     const verge_durable_stats stats = stats_of(in_tasks);
-    assert_int_equal(stats.scheduled, TASKS);
+    assert_int_equal(stats.started, TASKS);
     assert_int_equal(stats.cancelled, TASKS);
     assert_true(stats.commits < TASKS); /* one thread had many under way: they have shared commits */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);

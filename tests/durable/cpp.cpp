@@ -99,10 +99,10 @@ int main(int argc, char **argv) {
             MUST(firing.due() > verge::durable::time_point());
             called.add("plain");
         });
-        MUST(timers.schedule_after("plain", 1ms, "pay\xff", "key").has_value());
+        MUST(timers.start_after("plain", 1ms, "pay\xff", "key").has_value());
         called.wait_for("plain", 1);
         MUST(seen == "pay\xff/key");
-        MUST(timers.schedule_at("plain", timers.now()).has_value());
+        MUST(timers.start_at("plain", timers.now()).has_value());
         called.wait_for("plain", 2);
         MUST(seen == "/none");
 
@@ -115,8 +115,8 @@ int main(int argc, char **argv) {
                 return called.of("verdict") < 2 ? VERGE_DURABLE_RETRY : VERGE_DURABLE_DONE;
             },
             soon);
-        timers.schedule_after("bare", 0s);
-        timers.schedule_after("verdict", 0s);
+        timers.start_after("bare", 0s);
+        timers.start_after("verdict", 0s);
         called.wait_for("bare", 1);
         called.wait_for("verdict", 2);
 
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
                 }
             },
             soon);
-        const auto thrown = timers.schedule_after("throws", 0s);
+        const auto thrown = timers.start_after("throws", 0s);
         called.wait_for("throws", 3);
         while (timers.cancel(*thrown) != verge::outcome::gone) { // until its last transaction is committed
             std::this_thread::yield();
@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
                 }
             },
             late);
-        timers.schedule_after("later", 0s);
+        timers.start_after("later", 0s);
         called.wait_for("later", 2);
 
         // Giving up: the timer is dead.
@@ -160,23 +160,23 @@ int main(int argc, char **argv) {
             called.add("gives.up");
             throw verge::give_up();
         });
-        const auto dead = timers.schedule_after("gives.up", 0s, "", "dead");
+        const auto dead = timers.start_after("gives.up", 0s, "", "dead");
         called.wait_for("gives.up", 1);
         while (info_of(timers, *dead).died_ns == 0) {
             std::this_thread::yield();
         }
 
         // Keys, cancel, reset, find, rules, and a transaction of one's own.
-        const auto far = timers.schedule_after("nobody", 24h, "", "one");
-        MUST(far && !timers.schedule_after("nobody", 24h, "", "one"));
+        const auto far = timers.start_after("nobody", 24h, "", "one");
+        MUST(far && !timers.start_after("nobody", 24h, "", "one"));
         MUST(timers.find("nobody", "one") == far && !timers.find("nobody", "two"));
         MUST(timers.reset(*far, timers.now() + 48h) == verge::outcome::done);
         MUST(timers.cancel(*far) == verge::outcome::done && timers.cancel(*far) == verge::outcome::gone);
-        const auto daily = timers.schedule_by_rule("nobody", "@daily");
+        const auto daily = timers.start_by_rule("nobody", "@daily");
         MUST(std::string_view(info_of(timers, *daily).rule) == "@daily");
         MUST(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
         const std::string handler = "nobody";
-        MUST(timers.schedule_in(db, verge::durable::request_of(handler, "mine", "three")).has_value());
+        MUST(timers.start_in(db, verge::durable::request_of(handler, "mine", "three")).has_value());
         MUST(sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
         MUST(!timers.find("nobody", "three"));
 
@@ -202,13 +202,13 @@ int main(int argc, char **argv) {
                 }
             },
             outside);
-        timers.schedule_after("stops", 0s);
+        timers.start_after("stops", 0s);
         called.wait_for("stops", 1);
 
         // Errors.
         MUST(error_of([&] { timers.on("bare", [] {}); }) == EEXIST);
         MUST(error_of([&] { timers.on("no spaces", [] {}); }) == EINVAL);
-        MUST(error_of([&] { timers.schedule_by_rule("nobody", "never"); }) == EINVAL);
+        MUST(error_of([&] { timers.start_by_rule("nobody", "never"); }) == EINVAL);
         MUST(error_of([&] { verge::durable other("nothing:of/this"); }) == EINVAL);
         MUST(exceptions == 2);
     }

@@ -107,7 +107,7 @@ static void schedule_some(verge_durable *durable, const char *name, uint64_t del
             .payload = payload,
             .payload_size = (size_t)size,
         };
-        assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+        assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     }
 }
 
@@ -178,9 +178,32 @@ static void test_restored_tables(void **state) {
     assert_int_equal(verge_durable_close(old, VERGE_NEVER), 0);
 }
 
+/* Somebody cancels, late, what a failover lost. The client that had its number is dead, another one has the number:
+ * none of its timers goes. */
+static void test_lost_timers(void **state) {
+    (void)state;
+    enum { LOST = 20 };
+    uint64_t lost[LOST];
+    verge_durable_request request = {.handler = "ledger", .due_ns = UINT64_C(4102444800) * S, .payload = ""};
+    verge_durable *old = open_node(both_url, true);
+    for (int i = 0; i < LOST; i++) {
+        assert_int_equal(verge_durable_start(old, &request, &lost[i]), 0);
+    }
+    fail_over();
+    assert_int_equal(verge_durable_close(old, VERGE_NEVER), 0);
+    verge_durable *new = open_node(both_url, true);
+    schedule_some(new, "new", 0, EACH);
+    for (int i = 0; i < LOST; i++) {
+        assert_int_equal(verge_durable_cancel(new, lost[i]), -ENOENT);
+    }
+    assert_int_equal(sql_ask(standby_url, "SELECT count(*) FROM verge_timer"), EACH);
+    assert_int_equal(verge_durable_close(new, VERGE_NEVER), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_clients, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lost_timers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_restored_tables, set_up, tear_down),
     };

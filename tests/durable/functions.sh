@@ -77,6 +77,9 @@ revision=$(sql -c "SELECT revision FROM verge_control")
 told "SELECT verge_resume('remind')"
 is "remind|0|3|0|t" "SELECT handler, paused, concurrency, rate, revision <> $revision FROM verge_control"
 told "SELECT verge_limit('remind', 0, 0)"
+for limits in "-1, 0" "0, -1" "1000000001, NULL" "NULL, 1000000001"; do
+    refused "verge: a limit is 0 to 1000000000" "SELECT verge_limit('remind', $limits)"
+done
 refused "a handler has" "SELECT verge_pause('no spaces')"
 [ -z "$("$tool" handlers "$url" --json)" ] || fail "$("$tool" handlers "$url")"
 

@@ -58,7 +58,7 @@ static int tear_down(void **state) {
 
 static void schedule(uint64_t delay_ns) {
     const verge_durable_request request = {.handler = "note", .delay_ns = delay_ns};
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
 }
 
 /* Its time has come: at once, though the node had slept for longer. */

@@ -61,14 +61,14 @@ static void schedule_some(const char *handler, int count, verge_durable_id *ret_
     for (int i = 0; i < count; i++) {
         requests[i] = (verge_durable_request){.handler = handler};
     }
-    assert_int_equal(verge_durable_schedule_many(durable, requests, (size_t)count, ret_ids), count);
+    assert_int_equal(verge_durable_start_many(durable, requests, (size_t)count, ret_ids), count);
 }
 
 /* Many more timers are overdue than the window has room for, and their handler runs once a second. */
 static void test_a_rate_starves_nobody(void **state) {
     (void)state;
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = slow;
     options.rate = 1;
     assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
@@ -92,7 +92,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
     enum { CANCELLED = 50 };
     static verge_durable_id ids[SLOW];
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = slow_outside;
     options.outside = true;
     options.run_ns = 3600 * S;
@@ -119,7 +119,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
 static void test_a_concurrency_holds_and_lets_go(void **state) {
     (void)state;
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = slow;
     options.concurrency = 1;
     assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
@@ -129,6 +129,36 @@ static void test_a_concurrency_holds_and_lets_go(void **state) {
         schedule_some("quick", QUICK, NULL);
     }
     WAIT_UNTIL(slow_runs == 3 * SLOW && quick_runs == 3 * QUICK);
+}
+
+/* Timers that were near, and fill the window, are moved to a time beyond it. No scan comes that could drop them. */
+static void test_moved_timers_keep_no_places(void **state) {
+    (void)state;
+    enum { MOVED = 32 };
+    verge_durable_id ids[MOVED];
+    verge_durable_request requests[MOVED];
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    verge_durable_options options = durable_options(url);
+    options.rescan_ns = options.horizon_ns = 3600 * S;
+    options.window_max = MOVED;
+    options.batch = MOVED / 2;
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards == options.shard_count);
+    for (int i = 0; i < MOVED; i++) {
+        requests[i] = (verge_durable_request){.handler = "quick", .delay_ns = 600 * S};
+    }
+    assert_int_equal(verge_durable_start_many(durable, requests, MOVED, ids), MOVED);
+    WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.window == MOVED);
+    for (int i = 0; i < MOVED; i++) {
+        assert_int_equal(verge_durable_reset(durable, ids[i], verge_durable_now(durable) + UINT64_C(30) * 86400 * S),
+                         0);
+    }
+    assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
+    assert_int_equal(stats.window, 0);
+    schedule_some("quick", 1, NULL);
+    WAIT_UNTIL(quick_runs == 1);
 }
 
 /* ---- a sign of life ---- */
@@ -159,7 +189,7 @@ static void test_a_handler_outside_extends_its_time(void **state) {
     verge_durable_handler_options options;
     verge_durable_info info;
     (void)sem_init(&begun, 0, 0);
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = extend;
     options.outside = true;
     options.run_ns = 3600 * S;
@@ -180,6 +210,41 @@ static void test_a_handler_outside_extends_its_time(void **state) {
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(extended, -EINVAL);
     assert_int_equal(verge_durable_extend(NULL, S), -EINVAL);
+    (void)sem_destroy(&begun);
+}
+
+/* ---- after a death ---- */
+
+/* The shards are those of a node that has died, so this one is careful. A handler outside that does not return stops no
+ * other timers: its attempt is counted. */
+static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
+    (void)state;
+    verge_durable_handler_options options;
+    verge_durable_info info;
+    verge_durable_id id;
+    (void)sem_init(&begun, 0, 0);
+    (void)verge_durable_handler_init(&options, sizeof(options));
+    options.handler = extend;
+    options.outside = true;
+    options.run_ns = 3600 * S;
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "UPDATE verge_shard SET clean = 0"), 0);
+    sql_close(handle);
+    durable = durable_open(url);
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards > 0);
+    assert_int_equal(verge_durable_register_with(durable, "extend", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    schedule_some("extend", 1, &id);
+    (void)sem_wait(&begun);
+    schedule_some("quick", QUICK, NULL);
+    WAIT_UNTIL(quick_runs == QUICK);
+    assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
+    assert_int_equal(info.attempt, 1);
+    assert_int_equal(verge_durable_cancel(durable, id), VERGE_RUNNING);
+    (void)sem_post(&gate);
+    WAIT_UNTIL(slow_runs == 1);
     (void)sem_destroy(&begun);
 }
 
@@ -211,7 +276,7 @@ static void test_slower_than_the_lease(void **state) {
     node.batch = 16;
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = quick;
     options.attempts_max = 0;
     const uint64_t due_ns = verge_durable_now(durable);
@@ -219,7 +284,7 @@ static void test_slower_than_the_lease(void **state) {
     for (int i = 0; i <= 2 * BEFORE; i++) {
         requests[i] = (verge_durable_request){.handler = i == BEFORE ? "slow" : "quick", .due_ns = due_ns};
     }
-    assert_int_equal(verge_durable_schedule_many(durable, requests, 2 * BEFORE + 1, NULL), 2 * BEFORE + 1);
+    assert_int_equal(verge_durable_start_many(durable, requests, 2 * BEFORE + 1, NULL), 2 * BEFORE + 1);
     assert_int_equal(verge_durable_register_with(durable, "quick", &options), 0);
     options.handler = slower_than_the_lease;
     options.attempts_max = 2;
@@ -239,7 +304,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_rate_starves_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_handlers_outside_starve_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_concurrency_holds_and_lets_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved_timers_keep_no_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_handler_outside_extends_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_handler_outside_stops_nobody_after_a_death, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slower_than_the_lease, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("durable_limits", tests, NULL, NULL);

@@ -134,7 +134,7 @@ static verge_durable *open_it(bool *ret_has_failed) {
         fails_one_in = 0;
         assert_int_equal(verge_durable_open(&options, &durable), 0);
     }
-    (void)verge_durable_handler_init(&handler);
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
     handler.handler = write_row;
     handler.attempts_max = 0; /* it never gives up */
     assert_int_equal(verge_durable_register_with(durable, "write", &handler), 0);
@@ -147,7 +147,7 @@ static void schedule_some(verge_durable *durable, int count) {
             .handler = "write", .delay_ns = (uint64_t)(i % 7) * MS, .payload = "some bytes", .payload_size = 10};
         verge_durable_id id = 0;
         is_exempt = false;
-        const int error = verge_durable_schedule(durable, &request, &id);
+        const int error = verge_durable_start(durable, &request, &id);
         is_exempt = true;
         /* Without memory for its schema, SQLite says that there is no such table. */
         assert_true(error == 0 || error == -ENOMEM || error == -EREMOTEIO || (fails_one_in != 0 && error == -EPROTO));

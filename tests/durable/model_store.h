@@ -38,7 +38,7 @@ struct model_tables {
     struct {
         uint64_t ticket; /* 0: none */
         uint64_t until_ns;
-    } permits[MODEL_NODES_MAX]; /* by node: each has one runner */
+    } permits[MODEL_NODES_MAX]; /* by node: each has one firer */
     uint64_t ticket;
 };
 

@@ -39,12 +39,12 @@ static void *schedule_all_the_time(void *argument) {
     for (int i = 0; !is_over && promised_count < PROMISED_MAX - 8; i++) {
         const verge_durable_request request = {.handler = "ledger", .delay_ns = (uint64_t)(i % 7) * 10 * MS};
         verge_durable_id id = 0;
-        int error = verge_durable_schedule(durable, &request, &id);
+        int error = verge_durable_start(durable, &request, &id);
         while (error == -EREMOTEIO && repeated_count < PROMISED_MAX - 8) { /* D7: again, as the same timer */
             verge_durable_request again = request;
             again.id = id;
             repeated[repeated_count++] = id;
-            error = verge_durable_schedule(durable, &again, &id);
+            error = verge_durable_start(durable, &again, &id);
         }
         if (error == 0) {
             promised[promised_count++] = id;
@@ -90,7 +90,7 @@ static void begin(const char *url, uint64_t lease_ns) {
     options.patience_ns = 600 * S;
     options.rescan_ns = 200 * MS;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    (void)verge_durable_handler_init(&handler);
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
     handler.handler = ledger;
     handler.attempts_max = 0;
     handler.backoff_first_ns = handler.backoff_max_ns = 10 * MS;
@@ -198,7 +198,7 @@ static verge_durable_id lost_id;
 
 static void *schedule_one(void *argument) {
     const verge_durable_request request = {.handler = "ledger", .delay_ns = 3600 * S};
-    *(int *)argument = verge_durable_schedule(durable, &request, &lost_id);
+    *(int *)argument = verge_durable_start(durable, &request, &lost_id);
     return NULL;
 }
 
@@ -290,7 +290,7 @@ static void test_answer_to_claim_is_lost(void **state) {
     struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
     const verge_durable_options options = durable_options(through);
     verge_durable_handler_options handler;
-    (void)verge_durable_handler_init(&handler);
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
     handler.handler = outside;
     handler.outside = true;
     handler.attempts_max = 1;
@@ -299,7 +299,7 @@ static void test_answer_to_claim_is_lost(void **state) {
     assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
     const verge_durable_request request = {.handler = "outside", .delay_ns = S};
     verge_durable_id id;
-    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     proxy_lose_commit(proxy, true);
     WAIT_UNTIL(proxy_is_shut(proxy));
     proxy_let_through(proxy);

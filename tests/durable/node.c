@@ -91,7 +91,7 @@ static verge_durable_verdict stopper(const verge_durable_firing *firing) {
 
 static void register_with(verge_durable *durable, const char *name, verge_durable_handler handler, bool is_outside) {
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = handler;
     options.outside = is_outside;
     options.run_ns = 500 * MS; /* a claim whose process was killed comes back after that */
@@ -141,17 +141,17 @@ int main(int argc, char **argv) {
             .delay_ns = (uint64_t)(i % 10) * 10 * MS,
         };
         verge_durable_id id = 0;
-        error = verge_durable_schedule(durable, &request, &id);
+        error = verge_durable_start(durable, &request, &id);
         if (error == 0) {
             note(i % 8 == 7 ? "promised_outside" : "promised", id);
             /* and one that is moved, and one that is cancelled: what is promised of those is that they did not run */
             const verge_durable_request far = {.handler = "ledger", .delay_ns = 200 * MS};
-            if (i % 5 == 0 && verge_durable_schedule(durable, &far, &id) == 0) {
+            if (i % 5 == 0 && verge_durable_start(durable, &far, &id) == 0) {
                 const int verdict = verge_durable_cancel(durable, id);
                 if (verdict == 0) {
                     note("cancelled", id);
                 }
-            } else if (i % 5 == 1 && verge_durable_schedule(durable, &far, &id) == 0 &&
+            } else if (i % 5 == 1 && verge_durable_start(durable, &far, &id) == 0 &&
                        verge_durable_reset(durable, id, verge_durable_now(durable) + 5 * MS) == 0) {
                 note("promised", id);
             }

@@ -44,7 +44,7 @@ static int tear_down(void **state) {
 static verge_durable_id schedule(const char *handler, uint64_t delay_ns) {
     const verge_durable_request request = {.handler = handler, .delay_ns = delay_ns};
     verge_durable_id id = 0;
-    assert_int_equal(verge_durable_schedule(client, &request, &id), 0);
+    assert_int_equal(verge_durable_start(client, &request, &id), 0);
     return id;
 }
 
@@ -194,7 +194,7 @@ static void test_a_handler_kills_its_process(void **state) {
     }
     (void)printf("%d deaths, %u attempts\n", deaths, (unsigned)info.attempt);
     assert_string_equal(info.reason, "its process ended in each attempt");
-    assert_true(info.attempt >= 4);
+    assert_int_equal(info.attempt, 4); /* the fifth was counted, and not begun */
     nodes_drain(url);
     assert_int_equal(ask("SELECT count(*) FROM ledger"), 80);
     assert_int_equal(ask("SELECT count(*) FROM verge_dead"), 1);
@@ -270,7 +270,7 @@ static void test_disk_full(void **state) {
     const verge_durable_id id = schedule("other", 3600 * S);
     const verge_durable_request request = {.handler = "other", .delay_ns = 3600 * S};
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = write_row;
     options.attempts_max = 2; /* an attempt that could not be written down does not count */
     verge_durable *node = durable_open(url);
@@ -278,7 +278,7 @@ static void test_disk_full(void **state) {
     (void)schedule("write", 0); /* it waits for its handler */
     set_full(true);
     assert_int_equal(verge_durable_register_with(node, "write", &options), 0);
-    assert_int_equal(verge_durable_schedule(client, &request, NULL), -ENOSPC);
+    assert_int_equal(verge_durable_start(client, &request, NULL), -ENOSPC);
     assert_int_equal(verge_durable_cancel(client, id), -ENOSPC);
     assert_int_equal(verge_durable_reset(client, id, verge_durable_now(client)), -ENOSPC);
     WAIT_UNTIL(tries >= 5);
@@ -286,7 +286,7 @@ static void test_disk_full(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 2);
     set_full(false);
     WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 1);
-    assert_int_equal(verge_durable_schedule(client, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(client, &request, NULL), 0);
     assert_int_equal(verge_durable_cancel(client, id), 0);
     assert_int_equal(ask("SELECT count(*) FROM verge_timer"), 1);
     assert_int_equal(ask("SELECT count(*) FROM ledger"), 1);

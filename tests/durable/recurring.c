@@ -100,7 +100,7 @@ static verge_durable_id schedule(verge_durable *durable, const char *rule, verge
     verge_durable_request request = request_of(rule);
     verge_durable_id id = 0;
     request.policy = policy;
-    assert_int_equal(verge_durable_schedule(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     return id;
 }
 
@@ -119,7 +119,7 @@ static uint64_t done_of(verge_durable *durable) {
 static verge_durable *open_with(const char *handler, bool is_outside) {
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    assert_int_equal(verge_durable_handler_init(&options), 0);
+    assert_int_equal(verge_durable_handler_init(&options, sizeof(options)), 0);
     options.handler = note;
     options.outside = is_outside;
     options.attempts_max = 1;
@@ -141,14 +141,14 @@ static void test_first_tick(void **state) {
     verge_durable_request request = request_of("@hourly");
     request.key = NULL;
     request.due_ns = now_ns + 77 * S;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
-    assert_int_equal(verge_durable_schedule_many(durable, &request, 1, NULL), 1);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start_many(durable, &request, 1, NULL), 1);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE rule = '@hourly'"), 2);
     request.due_ns = 0;
     verge_durable_id in = 0;
     void *transaction = sql_open(url);
     assert_int_equal(sql_run(transaction, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
-    assert_int_equal(verge_durable_schedule_in(durable, transaction, &request, &in), 0);
+    assert_int_equal(verge_durable_start_in(durable, transaction, &request, &in), 0);
     assert_int_equal(sql_run(transaction, "COMMIT"), 0);
     sql_close(transaction);
     assert_int_equal(info_of(durable, in).due_ns % HOUR, 0);
@@ -242,23 +242,23 @@ static void test_replaced_rule(void **state) {
     verge_durable_request request = request_of("@hourly");
     verge_durable_id replaced = 0;
     request.on_conflict = VERGE_DURABLE_REPLACE;
-    assert_int_equal(verge_durable_schedule(durable, &request, &replaced), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &replaced), 0);
     assert_int_equal(replaced, id);
     assert_string_equal(info_of(durable, id).rule, "@hourly");
     assert_int_equal(info_of(durable, id).due_ns % HOUR, 0);
     request.rule = NULL;
     request.due_ns = verge_durable_now(durable) + 77 * DAY;
     request.on_conflict = VERGE_DURABLE_MOVE;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     assert_string_equal(info_of(durable, id).rule, "@hourly");
     assert_int_equal(info_of(durable, id).due_ns, request.due_ns);
     request.on_conflict = VERGE_DURABLE_REPLACE;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     assert_string_equal(info_of(durable, id).rule, "");
     /* The same id and another rule: another timer. */
     request = request_of("@weekly");
     request.id = id;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EEXIST);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EEXIST);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
@@ -266,26 +266,26 @@ static void test_refused(void **state) {
     (void)state;
     verge_durable *durable = open_with("tick", false);
     verge_durable_request request = request_of("0 9 * *");
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EINVAL);
     request.rule = "0 9 * * * Test/Nowhere";
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EINVAL);
     request.rule = "";
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EINVAL);
     request = request_of("@daily");
     request.period_ns = S;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EINVAL);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EINVAL);
     const verge_durable_request two[2] = {request_of("@daily"), request_of("@never")};
-    assert_int_equal(verge_durable_schedule_many(durable, two, 2, NULL), -EINVAL);
+    assert_int_equal(verge_durable_start_many(durable, two, 2, NULL), -EINVAL);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     /* Older programs may use these tables, and would lose the rule. */
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "UPDATE verge_meta SET min_version = 2"), 0);
     durable = open_with("tick", false);
     request = request_of("@daily");
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EPROTO);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EPROTO);
     request.rule = NULL;
     request.due_ns = verge_durable_now(durable) + HOUR;
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 1);
     sql_close(handle);

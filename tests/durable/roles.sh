@@ -19,10 +19,10 @@ url="postgresql:///$name?host=$folder&user="
 
 sql() { "$bin/psql" -h "$folder" -U verge -d "${2:-$name}" -qtA -v ON_ERROR_STOP=1 -c "$1"; }
 
-fails() { # fails TEXT COMMAND...: it does, and says so in its first line
+fails() { # fails TEXT COMMAND...: it does, and says so in one line
     text=$1
     shift
-    if "$@" >"$work/out" 2>&1 || ! head -n 1 "$work/out" | grep -q -- "$text"; then
+    if "$@" >"$work/out" 2>&1 || ! grep -q -- "$text" "$work/out" || [ "$(wc -l <"$work/out")" -ne 1 ]; then
         echo "$* should fail with '$text':"
         cat "$work/out"
         exit 1
@@ -38,10 +38,28 @@ sql "CREATE ROLE reader_$$ LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO
 [ "$("$tool" list "${url}reader_$$" --json | jq -r .id)" = "$id" ]
 "$tool" stats "${url}reader_$$" | grep -q "^pending	1$"
 "$tool" check "${url}reader_$$" >/dev/null
-fails "permission denied" "$tool" cancel "${url}reader_$$" "$id"
+fails "permission denied.*: a role needs SELECT, INSERT, UPDATE and DELETE on verge_" "$tool" cancel "${url}reader_$$" "$id"
 fails "permission denied" "$tool" schedule "${url}reader_$$" mail
 fails "does not exist" "$tool" stats "${url}nobody_$$"
 [ "$("$tool" list "${url}verge" --json | jq -r .id)" = "$id" ]
+sql "CREATE SCHEMA theirs; GRANT USAGE ON SCHEMA theirs TO reader_$$"
+fails "permission denied.*CREATE in the schema" "$tool" init "${url}reader_$$&options=-csearch_path%3Dtheirs"
+
+# a server that only reads
+sql "ALTER DATABASE $name SET default_transaction_read_only = on" postgres
+[ "$("$tool" list "${url}verge" --json | jq -r .id)" = "$id" ]
+fails "this server is a replica, or read-only: use the primary, or target_session_attrs=read-write" "$tool" cancel "${url}verge" "$id"
+sql "ALTER DATABASE $name SET default_transaction_read_only = off" postgres
+
+# closed files: the second page is asked for when the first one was printed
+sql "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, died)
+    SELECT n << 8, 5, 1, 0, 0, 'a', NULL, '', 'why', 5 FROM generate_series(1, 2500) n"
+for closed in "<&-" ">&-" "2>&-" "<&- >&-" "<&- >&- 2>&-"; do
+    sh -c '"$1" list "$2" dead '"$closed" - "$tool" "${url}verge" >"$work/out" 2>&1 || {
+        echo "with $closed the store gets what is printed"
+        exit 1
+    }
+done
 
 command -v pgbouncer >/dev/null || PATH=$PATH:/usr/sbin
 command -v pgbouncer >/dev/null || {

@@ -24,7 +24,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     durable_drop(url);
     return 0;
@@ -44,7 +44,7 @@ static verge_durable_verdict obey(const verge_durable_firing *firing) {
 static void schedule(const char *order, uint64_t delay_ns) {
     const verge_durable_request request = {
         .handler = "obey", .delay_ns = delay_ns, .payload = order, .payload_size = strlen(order) + 1};
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
 }
 
 static verge_durable_stats stats(void) {
@@ -97,7 +97,7 @@ static void shows_commit_time(void) {
     verge_histogram commit_time = {0};
     LOOK_UNTIL((schedule("o", 3600 * S), answer = snapshot(), figure(answer, "Commit time, median", "value") != 0));
     assert_true(figure(answer, "Commit time, 99 %", "value") >= figure(answer, "Commit time, median", "value"));
-    assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
+    assert_int_equal(verge_durable_get_histograms(durable, NULL, &commit_time), 0);
     assert_true(figure(answer, "Commit time, 99 %", "value") / 2 <= verge_histogram_max(&commit_time));
 }
 
@@ -131,7 +131,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_true(figure(answer, "Lease left", "value") <= 2 * S);
     assert_true(figure(answer, "Late, 99 %", "value") >= figure(answer, "Late, median", "value"));
     verge_histogram commit_time = {0};
-    assert_int_equal(verge_durable_get_commit_time(durable, &commit_time), 0);
+    assert_int_equal(verge_durable_get_histograms(durable, NULL, &commit_time), 0);
     assert_true(verge_histogram_count(&commit_time) > now.commits); /* those of calls, and of firings */
     assert_true(verge_histogram_count(&commit_time) <= stats().commits + stats().firings);
     shows_commit_time();
@@ -279,7 +279,7 @@ static void timers_that_are_overdue_are_told(void **state) {
         {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait", .delay_ns = 3600 * S}};
     open_and_show(&options);
     assert_int_equal(verge_durable_register(durable, "wait", wait, NULL), 0);
-    assert_int_equal(verge_durable_schedule_many(durable, requests, 4, NULL), 4);
+    assert_int_equal(verge_durable_start_many(durable, requests, 4, NULL), 4);
     LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 3);
     atomic_store(&may_go_on, true);
     LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 0);
@@ -344,7 +344,7 @@ static void timers_are_listed_and_acted_on(void **state) {
     verge_durable_id overdue;
     const verge_durable_request request = {.handler = "nobody", .due_ns = 1, .key = "the <key>"};
     open_with_dead(2);
-    assert_int_equal(verge_durable_schedule(durable, &request, &overdue), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &overdue), 0);
     const verge_durable_id first = dead_id(0);
     const verge_durable_id second = dead_id(1);
     LOOK_UNTIL(lists(overdue, "Overdue") && lists(first, "Dead") && lists(second, "Dead"));

@@ -15,14 +15,16 @@
 #include "durable/support.h"
 #include "support/cmocka.h"
 
-enum { NODES = 3, STEPS = 3000, CALLS_MAX = 900 };
+enum { NODES = 3, STEPS = 3000, CALLS_MAX = 900, LOST_MAX = 16 };
+
+#define LOST UINT32_MAX
 
 enum fate { UNKNOWN, PROMISED, CANCELLED };
 
 struct simulated_call {
     verge__call call;
     verge__row row;
-    uint32_t timer; /* which of the timers it is about */
+    uint32_t timer; /* which of the timers it is about; LOST: one that a failover lost */
     bool is_open;
 };
 
@@ -39,10 +41,11 @@ static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
 static uint64_t replicated_ids[CALLS_MAX * NODES]; /* as they were when the replica got the tables */
 static enum fate replicated_fates[CALLS_MAX * NODES];
+static uint64_t lost_ids[LOST_MAX]; /* some of those that the last failovers lost; somebody may still know them */
 static uint64_t node_count;
 static uint64_t limits; /* of the handler */
 static uint32_t timer_count;
-static struct verge_test_random choices;
+static struct verge_test_random dice;
 
 /* ---- memory: in the steps of nodes, one of so many allocations fails; 0: none ---- */
 
@@ -51,7 +54,7 @@ static uint64_t memory_lost;
 static bool is_stepping;
 
 static bool has_memory(void) {
-    const bool has = !is_stepping || memory_loss == 0 || !verge_test_chance(&choices, memory_loss);
+    const bool has = !is_stepping || memory_loss == 0 || !verge_test_chance(&dice, memory_loss);
     memory_lost += !has;
     return has;
 }
@@ -77,8 +80,28 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 /* ---- nodes ---- */
 
+/* What a handler did to other timers is written beside what it did, in the same transaction. */
+#define CANCELLED_IT (UINT64_C(1) << 63) /* the id of a timer that was cancelled */
+#define FOUND_IT_GONE (UINT64_C(1) << 62)
+
+static bool cancel_another(const verge_durable_firing *firing) {
+    const struct model_row *row = NULL; /* often of the same batch: committed is that this row is there */
+    for (int tries = 0; tries < 16 && (row == NULL || !row->is_there); tries++) {
+        row = &model.now.rows[verge_test_below(&dice, model.now.row_count)];
+    }
+    const uint64_t id = row->row.id;
+    const int result = verge_durable_cancel(firing->durable, id);
+    if (result == 0 || result == -ENOENT) {
+        model_write(verge_durable_transaction(firing), id | (result == 0 ? CANCELLED_IT : FOUND_IT_GONE));
+    }
+    return result >= 0 || result == -ENOENT;
+}
+
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
-    if (verge_test_chance(&choices, 8)) {
+    if (verge_test_chance(&dice, 8) && !cancel_another(firing)) {
+        return VERGE_DURABLE_RETRY;
+    }
+    if (verge_test_chance(&dice, 8)) {
         verge_durable_retry_after(firing, 20 * MS);
         model_write(verge_durable_transaction(firing), firing->id);
         return VERGE_DURABLE_RETRY; /* which undoes it */
@@ -89,9 +112,9 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
 
 static void begin_node(struct node *node) {
     verge_durable_options options;
-    (void)verge_durable_options_init(&options);
+    (void)verge_durable_options_init(&options, sizeof(options));
     options.url = "model:";
-    options.runners = 1;
+    options.firing_threads = 1;
     options.batch = 4;
     options.window_max = 16;
     options.lease_ns = 500 * MS;
@@ -109,7 +132,7 @@ static void begin_node(struct node *node) {
     assert_int_equal(model_store.join(node->durable->keeper.connection, "", options.lease_ns, node->durable->node), 0);
     model.loss = loss;
     verge_durable_handler_options handler;
-    (void)verge_durable_handler_init(&handler);
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
     handler.handler = write_row;
     handler.attempts_max = 0;
     handler.rate = limits & 1 ? 50 : 0;
@@ -134,7 +157,8 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
         simulated->call.rows = &simulated->row;
         simulated->call.row_count = 1;
     } else {
-        simulated->call.change = (verge__change){.id = ids[timer], .due_ns = model.now_ns + delay_ns};
+        const uint64_t id = timer == LOST ? lost_ids[verge_test_below(&dice, LOST_MAX)] : ids[timer];
+        simulated->call.change = (verge__change){.id = id, .due_ns = model.now_ns + delay_ns};
     }
     (void)sem_init(&simulated->call.done, 0, 0);
     verge__call_submit(node->durable, &simulated->call);
@@ -147,6 +171,9 @@ static void note_answers(struct node *node) {
             continue;
         }
         simulated->is_open = false;
+        if (simulated->timer == LOST) {
+            continue; /* it may be there, if it was promised after the replica got the tables that have it */
+        }
         const int result = simulated->call.result;
         if (simulated->call.kind == VERGE__CALL_SCHEDULE) {
             ids[simulated->timer] = result == 0 ? simulated->row.id : 0;
@@ -173,7 +200,7 @@ static void pass_time(uint64_t by_ns) {
 static void forget_open_cancels(const struct node *node, enum fate *of_timers) {
     for (uint32_t i = 0; i < node->call_count; i++) {
         const struct simulated_call *simulated = &node->calls[i];
-        if (simulated->is_open && simulated->call.kind == VERGE__CALL_CANCEL) {
+        if (simulated->is_open && simulated->timer != LOST && simulated->call.kind == VERGE__CALL_CANCEL) {
             of_timers[simulated->timer] = UNKNOWN;
         }
     }
@@ -189,11 +216,11 @@ static void step_node(struct node *node) {
     verge_durable *durable = node->durable;
     model.local_ns = durable->clock.now_ns(durable->clock.context);
     is_stepping = true;
-    switch (verge_test_below(&choices, 6)) {
+    switch (verge_test_below(&dice, 6)) {
     case 0:
     case 1:
-        if (verge_test_chance(&choices, 4)) { /* as if many rows that are gone had to be passed */
-            durable->keeper.is_scan_slow = verge_test_chance(&choices, 10);
+        if (verge_test_chance(&dice, 4)) { /* as if many rows that are gone had to be passed */
+            durable->keeper.is_scan_slow = verge_test_chance(&dice, 10);
             durable->keeper.scan_all_at_ns = model.local_ns + 200 * MS;
         }
         (void)verge__keeper_step(durable, NULL);
@@ -202,7 +229,7 @@ static void step_node(struct node *node) {
         (void)verge__writer_step(durable);
         break;
     default:
-        (void)verge__runner_step(&durable->runners[0]);
+        (void)verge__firer_step(&durable->firers[0]);
         break;
     }
     is_stepping = false;
@@ -212,7 +239,7 @@ static void step_node(struct node *node) {
 
 /* What was promised since the replica got the tables is lost; what was before that is promised again. */
 static void replicate_or_fail_over(void) {
-    if (!verge_test_chance(&choices, 6)) {
+    if (!verge_test_chance(&dice, 6)) {
         model_replicate();
         memcpy(replicated_ids, ids, sizeof(ids));
         memcpy(replicated_fates, fates, sizeof(fates));
@@ -221,6 +248,11 @@ static void replicate_or_fail_over(void) {
         }
     } else if (model.before.shards[0].epoch != 0) {
         model_fail_over();
+        for (uint32_t i = 0; i < timer_count; i++) {
+            if (ids[i] != replicated_ids[i]) {
+                lost_ids[verge_test_below(&dice, LOST_MAX)] = ids[i];
+            }
+        }
         memcpy(ids, replicated_ids, sizeof(ids));
         memcpy(fates, replicated_fates, sizeof(fates));
     }
@@ -234,41 +266,46 @@ static void control(bool is_paused) {
 }
 
 static void act(void) {
-    struct node *node = &nodes[verge_test_below(&choices, NODES)];
-    switch (verge_test_below(&choices, 41)) {
+    struct node *node = &nodes[verge_test_below(&dice, NODES)];
+    switch (verge_test_below(&dice, 41)) {
     case 40:
-        if (verge_test_chance(&choices, 4)) {
+        if (verge_test_chance(&dice, 4)) {
             replicate_or_fail_over();
         }
-        control(verge_test_chance(&choices, 2));
+        control(verge_test_chance(&dice, 2));
         break;
     case 0:
     case 1:
         fates[timer_count] = UNKNOWN;
-        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&choices, 600) * MS);
+        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&dice, 600) * MS);
         break;
     case 2: {
-        const uint32_t timer = (uint32_t)verge_test_below(&choices, timer_count);
+        const uint32_t timer = (uint32_t)verge_test_below(&dice, timer_count);
         if (timer_count > 0 && ids[timer] != 0) {
-            submit(node, verge_test_chance(&choices, 2) ? VERGE__CALL_CANCEL : VERGE__CALL_RESET, timer,
-                   verge_test_below(&choices, 300) * MS);
+            submit(node, verge_test_chance(&dice, 2) ? VERGE__CALL_CANCEL : VERGE__CALL_RESET, timer,
+                   verge_test_below(&dice, 300) * MS);
         }
         break;
     }
+    case 8:
+        if (timer_count > 0) {
+            submit(node, VERGE__CALL_CANCEL, LOST, 0);
+        }
+        break;
     case 3:
-        if (verge_test_chance(&choices, 12)) {
+        if (verge_test_chance(&dice, 12)) {
             kill_node(node);
-        } else if (verge_test_chance(&choices, 6)) {
+        } else if (verge_test_chance(&dice, 6)) {
             node->is_stopped = !node->is_stopped;
         }
         break;
     case 4:
-        model.loss = verge_test_chance(&choices, 3) ? 0 : (uint32_t)verge_test_below(&choices, 60) + 4;
+        model.loss = verge_test_chance(&dice, 3) ? 0 : (uint32_t)verge_test_below(&dice, 60) + 4;
         break;
     case 5:
     case 6:
     case 7:
-        pass_time(verge_test_below(&choices, 40) * MS);
+        pass_time(verge_test_below(&dice, 40) * MS);
         break;
     default:
         if (!node->is_stopped) {
@@ -292,9 +329,10 @@ static bool is_quiet(void) {
     return true;
 }
 
-static int count_in_ledger(uint64_t id) {
+/* From an entry of the ledger on. */
+static int count_in_ledger(uint64_t id, uint32_t from) {
     int count = 0;
-    for (uint32_t i = 0; i < model.now.ledger_count; i++) {
+    for (uint32_t i = from; i < model.now.ledger_count; i++) {
         count += model.now.ledger[i] == id;
     }
     return count;
@@ -308,8 +346,15 @@ static const char *audit(void) {
     if (!is_quiet()) {
         return "D2: a timer is left";
     }
+    for (uint32_t i = 0; i < model.now.ledger_count; i++) {
+        const uint64_t entry = model.now.ledger[i];
+        if ((entry & FOUND_IT_GONE) != 0 && count_in_ledger(entry & ~FOUND_IT_GONE, i) > 0) {
+            return "D5: a timer that was gone ran";
+        }
+    }
     for (uint32_t i = 0; i < timer_count; i++) {
-        const int count = ids[i] == 0 ? 0 : count_in_ledger(ids[i]);
+        const int count = ids[i] == 0 ? 0 : count_in_ledger(ids[i], 0);
+        const bool by_handler = count_in_ledger(ids[i] | CANCELLED_IT, 0) > 0;
         if (count > 1) {
             return "D2: a timer ran twice";
         }
@@ -318,10 +363,10 @@ static const char *audit(void) {
                 return "two timers have the same id";
             }
         }
-        if (fates[i] == PROMISED && count == 0) {
+        if (fates[i] == PROMISED && count == 0 && !by_handler) {
             return "D1: a timer that was promised did not run";
         }
-        if (fates[i] == CANCELLED && count != 0) {
+        if ((fates[i] == CANCELLED || by_handler) && count != 0) {
             return "D5: a timer that was cancelled ran";
         }
     }
@@ -331,16 +376,17 @@ static const char *audit(void) {
 static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     model_reset(seed);
     memory_loss = loss_of_memory;
-    choices = verge_test_random_from(seed ^ 77);
+    dice = verge_test_random_from(seed ^ 77);
     timer_count = 0;
     node_count = 0;
     limits = seed % 16;
     control(false);
     memset(ids, 0, sizeof(ids));
     memset(fates, 0, sizeof(fates));
+    memset(lost_ids, 0, sizeof(lost_ids));
     for (int i = 0; i < NODES; i++) {
         verge_manual_clock_set(&nodes[i].clock,
-                               verge_test_below(&choices, 1000) * S + S); /* they know nothing of each other */
+                               verge_test_below(&dice, 1000) * S + S); /* they know nothing of each other */
         begin_node(&nodes[i]);
     }
     for (int i = 0; i < STEPS && model.early == 0; i++) {
@@ -406,11 +452,11 @@ static void pass_and_look(uint64_t by_ns) {
     for (uint32_t i = 0; i < model.now.row_count; i++) {
         const struct model_row *r = &model.now.rows[i];
         seen_late += r->is_there && r->row.due_ns > measured_ns && r->row.due_ns + bound_ns < model.now_ns &&
-                     verge__window_find(&node->durable->window, r->row.id) == VERGE__NO_ENTRY;
+                     verge__window_find(&node->durable->window, r->row.id) == VERGE__NO_HINT;
     }
     seen_slow += node->durable->keeper.is_scan_slow;
     if (timer_count < CALLS_MAX) {
-        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&choices, 3000) * MS);
+        submit(node, VERGE__CALL_SCHEDULE, timer_count++, verge_test_below(&dice, 3000) * MS);
         assert_int_equal(verge__writer_step(node->durable), VERGE__WORKED);
         note_answers(node);
     }
@@ -427,7 +473,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     (void)state;
     struct node *node = &nodes[0];
     model_reset(verge_test_seed(20260104));
-    choices = verge_test_random_from(verge_test_seed(20260104) ^ 77);
+    dice = verge_test_random_from(verge_test_seed(20260104) ^ 77);
     model_mistake = NO_MISTAKE;
     memory_loss = timer_count = seen_late = seen_slow = 0;
     limits = 0;
@@ -444,7 +490,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     model.pass_time = pass_and_note;
     while (model.now_ns < end_ns) {
         const uint64_t wait_ns = verge__keeper_step(node->durable, NULL);
-        while (verge__runner_step(&node->durable->runners[0]) == VERGE__WORKED) {
+        while (verge__firer_step(&node->durable->firers[0]) == VERGE__WORKED) {
         }
         pass_and_look(wait_ns < 5 * MS ? 5 * MS : wait_ns);
     }
@@ -467,13 +513,13 @@ static void test_held_timers_are_not_looked_at(void **state) {
     struct node *node = &nodes[0];
     verge_durable_handler_options handler;
     model_reset(verge_test_seed(20260105));
-    choices = verge_test_random_from(verge_test_seed(20260105) ^ 77);
+    dice = verge_test_random_from(verge_test_seed(20260105) ^ 77);
     model_mistake = NO_MISTAKE;
     memory_loss = 0;
     begin_node(node);
     verge_durable *durable = node->durable;
     durable->options.window_max = 100;
-    (void)verge_durable_handler_init(&handler);
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
     handler.handler = do_nothing;
     handler.outside = true;
     assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
@@ -487,7 +533,7 @@ static void test_held_timers_are_not_looked_at(void **state) {
     (void)verge__keeper_step(durable, NULL);
     int steps = 0;
     while (durable->window.count > durable->held_count) {
-        assert_int_equal(verge__runner_step(&durable->runners[0]), VERGE__IDLE);
+        assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__IDLE);
         assert_true(verge__window_check(durable));
         assert_true(++steps <= 100);
     }
@@ -497,8 +543,58 @@ static void test_held_timers_are_not_looked_at(void **state) {
     const uint32_t held = durable->held_count;
     durable->outside_running = 0;
     assert_int_equal(verge__next_release(durable, model.now_ns), model.now_ns);
-    assert_int_equal(verge__runner_step(&durable->runners[0]), VERGE__WORKED);
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
     assert_int_equal(durable->held_count, held - 1);
+    verge__durable_free(durable);
+}
+
+/* A timer that was released, and is then moved to a later time, does not keep others of its handler from running. */
+static void test_a_released_timer_is_moved(void **state) {
+    (void)state;
+    struct node *node = &nodes[0];
+    verge_durable_handler_options handler;
+    model_reset(verge_test_seed(20260106));
+    dice = verge_test_random_from(verge_test_seed(20260106) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    begin_node(node);
+    verge_durable *durable = node->durable;
+    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    handler.handler = do_nothing;
+    handler.outside = true;
+    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    for (int i = 0; i < 3; i++) {
+        insert_row(model.now_ns);
+        (void)snprintf(model.now.rows[i].handler, sizeof(model.now.rows[i].handler), "outside");
+    }
+    durable->outside_running = 1;
+    pass_time(S);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    (void)verge__keeper_step(durable, NULL);
+    for (int steps = 0; durable->held_count < 3; steps++) {
+        assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__IDLE);
+        assert_true(steps < 3);
+    }
+    durable->outside_running = 0;
+    verge__release_held(durable, verge__store_now(durable));
+    assert_int_equal(durable->held_count, 2);
+    uint32_t released = 0;
+    while (!durable->window.hints[released].is_released) {
+        released++;
+    }
+    verge__row moved = {.id = durable->window.hints[released].id, .handler = "outside", .is_moved = true};
+    for (uint32_t i = 0; i < model.now.row_count; i++) {
+        if (model.now.rows[i].row.id == moved.id) {
+            moved.due_ns = model.now.rows[i].row.due_ns = durable->keeper.read_until_ns;
+        }
+    }
+    verge__rows_committed(durable, NULL, &moved, 1);
+    assert_true(verge__window_check(durable));
+    for (uint64_t done = 1; done <= 2; done++) {
+        assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
+        assert_int_equal(durable->stats.done, done);
+    }
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__IDLE); /* it is not due */
     verge__durable_free(durable);
 }
 
@@ -521,6 +617,7 @@ int main(void) {
         cmocka_unit_test(test_simulation),
         cmocka_unit_test(test_slow_scans_make_nothing_late),
         cmocka_unit_test(test_held_timers_are_not_looked_at),
+        cmocka_unit_test(test_a_released_timer_is_moved),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
     return cmocka_run_group_tests_name("durable_simulation", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/durable/sql.h - SQL past verge, on the store that VERGE_DURABLE_STORE names; for tests and bench/durable.c. */
+/* tests/durable/sql.h - SQL past verge, on the store that VERGE_DURABLE_STORE names; for tests and
+ * bench/durable/main.c. */
 #ifndef VERGE_TESTS_DURABLE_SQL_H
 #define VERGE_TESTS_DURABLE_SQL_H
 

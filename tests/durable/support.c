@@ -57,7 +57,7 @@ void durable_drop(const char *url) {
 
 verge_durable_options durable_options(const char *url) {
     verge_durable_options options;
-    (void)verge_durable_options_init(&options);
+    (void)verge_durable_options_init(&options, sizeof(options));
     options.url = url;
     options.create = true;
     options.shard_count = 16;

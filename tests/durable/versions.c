@@ -134,7 +134,7 @@ static void new_schedule(verge_durable *durable, int count) {
     for (int i = 0; i < count; i++) {
         verge_durable_request spread = request;
         spread.delay_ns = (uint64_t)i * 17 * MS; /* the shard depends on the time */
-        assert_int_equal(verge_durable_schedule(durable, &spread, NULL), 0);
+        assert_int_equal(verge_durable_start(durable, &spread, NULL), 0);
         scheduled++;
     }
 }

@@ -56,6 +56,7 @@ static int open_error(const char *bad_url, bool create) {
     assert_true(error != 0 && durable == NULL);
     const int length = verge_durable_error(NULL, words, sizeof(words));
     assert_int_equal(length, strlen(words));
+    assert_null(strchr(words, '\n')); /* a line of a log */
     print_message("%s: %s\n", verge_strerror(error), words);
     return error;
 }
@@ -79,7 +80,9 @@ static void test_open_names_the_reason(void **state) {
     assert_non_null(strstr(words, "postgresql://"));
     if (!durable_is_postgres()) {
         assert_int_equal(open_error(url, false), -ENOENT);
-        assert_non_null(strstr(words, "no such file"));
+        assert_non_null(strstr(words, "there is no such file: run verge-durable init, or set the option create"));
+        assert_int_equal(open_error("sqlite:/no/such/folder/x.db", true), -ENOENT);
+        assert_non_null(strstr(words, "/no/such/folder/: No such file or directory"));
         assert_int_equal(access(url + strlen("sqlite:"), F_OK), -1); /* and none was made */
         FILE *stream = fopen(url + strlen("sqlite:"), "w");
         assert_non_null(stream);
@@ -100,6 +103,16 @@ static void test_open_names_the_reason(void **state) {
     assert_non_null(strstr(words, "nobody_of_ours"));
     assert_int_equal(open_error("postgresql://127.0.0.1:1/x", true), -EHOSTUNREACH);
     assert_non_null(strstr(words, "127.0.0.1"));
+    static const char *const misread[] = {"app:gehe%im1@h", "app:gehe/im1@h", "app:12?@im1@h",        "app:12/im1@h",
+                                          "app:gehe@im1@h", "app:gehe:im1",   "h/x?password=gehe=im1"};
+    for (size_t i = 0; i < sizeof(misread) / sizeof(misread[0]); i++) {
+        char bad[100];
+        (void)snprintf(bad, sizeof(bad), "postgresql://%s", misread[i]);
+        assert_int_equal(open_error(bad, true), -EINVAL);
+        assert_non_null(strstr(words, "the URL cannot be read: in a password, write % as %25, @ as %40"));
+        assert_null(strstr(words, "gehe"));
+        assert_null(strstr(words, "im1"));
+    }
     assert_int_equal(open_error("postgresql:///x?no_such_option=1", true), -EINVAL);
     assert_non_null(strstr(words, "no_such_option"));
 }
@@ -113,6 +126,60 @@ static void test_language_does_not_matter(void **state) {
     run("CREATE ROLE \"x does not exist\" LOGIN CONNECTION LIMIT 0"); /* too many connections, not a missing role */
     assert_int_equal(open_error(other_url("postgres", "x%20does%20not%20exist"), true), -EHOSTUNREACH);
     assert_non_null(strstr(words, "too many connections"));
+    assert_non_null(strstr(words, "a node has firing_threads + 2 connections"));
+}
+
+/* ---- calls that are refused ---- */
+
+static void test_a_refused_call_has_words(void **state) {
+    (void)state;
+    static const char long_key[300] = "k";
+    verge_durable *durable = durable_open(url);
+    const struct {
+        verge_durable_request request;
+        const char *why;
+    } refused[] = {
+        {{.handler = "no such name"}, "a handler has 1 to 64 letters, digits, dots, _ and -"},
+        {{.handler = "x", .key = long_key, .key_size = 256}, "a key has at most 255 bytes"},
+        {{.handler = "x", .payload = "", .payload_size = (1 << 20) + 1}, "a payload has at most 1 MiB"},
+        {{.handler = "x", .delay_ns = UINT64_MAX}, "a delay or a period has at most 73 years"},
+        {{.handler = "x", .due_ns = 1, .delay_ns = 1}, "due_ns and delay_ns are both set"},
+        {{.handler = "x", .on_conflict = VERGE_DURABLE_MOVE}, "there is no key"},
+        {{.handler = "x", .rule = "0 99 * * *"}, "hour: 99 is not between 0 and 23"},
+        {{.handler = "x", .rule = "0 9 * * * Nowhere/Land"}, "there is no time zone \"Nowhere/Land\" on this machine"},
+    };
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_true(verge_durable_start(durable, &refused[i].request, NULL) < 0);
+        assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
+        print_message("%s\n", words);
+        assert_non_null(strstr(words, refused[i].why));
+    }
+    assert_int_equal(verge_durable_limit(durable, "x", 0, 1000000001), -EINVAL);
+    (void)verge_durable_error(durable, words, sizeof(words));
+    assert_string_equal(words, "a rate is 0 to 1000000000");
+    assert_int_equal(verge_durable_pause(durable, ""), -EINVAL);
+    (void)verge_durable_error(durable, words, sizeof(words));
+    assert_non_null(strstr(words, "a handler has"));
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+}
+
+/* A file without tables of verge stays as it is, but for create. */
+static void test_a_file_of_others(void **state) {
+    (void)state;
+    if (durable_is_postgres()) {
+        skip();
+    }
+    uint8_t modes[2] = {0};
+    run("CREATE TABLE theirs (x)");
+    assert_int_equal(open_error(url, false), -ENOENT);
+    assert_non_null(strstr(words, "there are no tables of verge"));
+    FILE *file = fopen(url + strlen("sqlite:"), "r");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 18, SEEK_SET), 0); /* the format of writing and of reading; 2: WAL */
+    assert_int_equal(fread(modes, 1, 2, file), 2);
+    (void)fclose(file);
+    assert_int_equal(modes[0], 1);
+    assert_int_equal(modes[1], 1);
 }
 
 static void test_options_are_explained(void **state) {
@@ -146,7 +213,7 @@ static void test_a_dead_timer_is_told(void **state) {
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL), 0);
     const verge_durable_request request = {.handler = "refuse"};
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(said[VERGE_DURABLE_DIED] == 1);
     assert_non_null(strstr(last_text[VERGE_DURABLE_DIED], "refuse"));
     assert_non_null(strstr(last_text[VERGE_DURABLE_DIED], "its handler said so"));
@@ -172,7 +239,7 @@ static void test_too_few_connections_are_told(void **state) {
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL), 0);
     const verge_durable_request request = {.handler = "refuse"};
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(said[VERGE_DURABLE_LOST] == 1);
     assert_non_null(strstr(last_text[VERGE_DURABLE_LOST], "too many connections"));
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
@@ -210,15 +277,15 @@ static void test_a_file_that_was_deleted(void **state) {
     const verge_durable_request request = {.handler = "other", .delay_ns = 3600 * S};
     options.patience_ns = 300 * MS;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     move_file(path, away);
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EHOSTUNREACH);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EHOSTUNREACH);
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
     assert_non_null(strstr(words, path));
     assert_int_equal(access(path, F_OK), -1);
     WAIT_UNTIL(said[VERGE_DURABLE_LOST] >= 1);
     move_file(away, path);
-    WAIT_UNTIL(verge_durable_schedule(durable, &request, NULL) == 0);
+    WAIT_UNTIL(verge_durable_start(durable, &request, NULL) == 0);
     WAIT_UNTIL(said[VERGE_DURABLE_BACK] >= 1);
     assert_true(sql_ask(url, "SELECT count(*) FROM verge_timer") >= 2);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
@@ -248,16 +315,16 @@ static void test_a_locked_file(void **state) {
     is_inside = false;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     assert_int_equal(verge_durable_register(durable, "stay", stay, NULL), 0);
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(is_inside);
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EAGAIN); /* it comes back at all */
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN); /* it comes back at all */
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
     (void)sem_post(&gate);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     /* and another process has it */
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "BEGIN IMMEDIATE"), 0);
-    assert_int_equal(verge_durable_schedule(durable, &request, NULL), -EAGAIN);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN);
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
     assert_non_null(strstr(words, "locked"));
     options.create = false;
@@ -284,6 +351,8 @@ int main(void) {
         ON_A_STORE(test_open_names_the_reason),
         ON_A_STORE(test_language_does_not_matter),
         ON_A_STORE(test_options_are_explained),
+        ON_A_STORE(test_a_refused_call_has_words),
+        ON_A_STORE(test_a_file_of_others),
         ON_A_STORE(test_a_dead_timer_is_told),
         ON_A_STORE(test_too_few_connections_are_told),
         ON_A_STORE(test_a_file_that_was_deleted),

@@ -42,11 +42,11 @@ static void call_one(struct item *item, size_t number) {
     intptr_t result = 0;
     int error;
     if (number % 2 == 0) {
-        error = verge_blocking(use, item, &result, deadline_ns);
+        error = verge_blocking(use, item, NULL, &result, deadline_ns);
         release(item);
         JOB_CHECK(atomic_load(&item->calls) == (error == 0));
     } else {
-        error = verge_blocking_or_abandon(use, item, release, &result, deadline_ns);
+        error = verge_blocking(use, item, release, &result, deadline_ns);
         if (error != -ETIMEDOUT) {
             release(item);
         }
@@ -102,14 +102,14 @@ static intptr_t first(void *argument) {
         }
     }
     for (size_t i = 0; i < TASK_COUNT; i++) {
-        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL) == 0);
+        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL, VERGE_NEVER) == 0);
     }
     return 1;
 }
 
 void job_blocking(const struct fault_plan *plan) {
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     options.blocking_thread_max = 2;
     options.blocking_idle_ns = 100000;

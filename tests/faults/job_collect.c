@@ -24,7 +24,7 @@ static intptr_t sender(void *argument) {
         const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
         JOB_CHECK(sendmsg(fds[0], &message, 0) == 1); /* which has no faults */
         sent++;
-        for (int i = 0; i < 200; i++) { /* turns of the worker: the receiver has taken it, and waits again */
+        for (int i = 0; i < 200; i++) { /* rounds of the worker: the receiver has taken it, and waits again */
             JOB_CHECK(verge_yield() == 0);
         }
     }
@@ -52,13 +52,13 @@ static intptr_t receiver(void *argument) {
             check(bytes, (size_t)count);
         }
     }
-    JOB_CHECK(verge_join(task, NULL) == 0);
+    JOB_CHECK(verge_join(task, NULL, VERGE_NEVER) == 0);
     return 0;
 }
 
 void job_collect(const struct fault_plan *plan) {
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     (void)job_run(plan, &options, receiver);

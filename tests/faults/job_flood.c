@@ -39,7 +39,7 @@ static intptr_t first(void *argument) {
             tasks[i] = NULL;
         }
     }
-    for (int i = 0; i < 1000; i++) { /* turns of the worker: all wait */
+    for (int i = 0; i < 1000; i++) { /* rounds of the worker: all wait */
         JOB_CHECK(verge_yield() == 0);
     }
     for (size_t i = 0; i < BYTE_COUNT; i++) {
@@ -50,19 +50,19 @@ static intptr_t first(void *argument) {
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_cancel(tasks[3 * i]) == 0);
     }
     for (size_t i = 0; i < BYTE_COUNT; i++) { /* a byte, or cancelled */
-        JOB_CHECK(tasks[3 * i] == NULL || verge_join(tasks[3 * i], NULL) == 0);
+        JOB_CHECK(tasks[3 * i] == NULL || verge_join(tasks[3 * i], NULL, VERGE_NEVER) == 0);
         tasks[3 * i] = NULL;
     }
     (void)shutdown(fds[0], SHUT_WR); /* a receive that gets no byte sees the end */
     for (size_t i = 0; i < TASK_COUNT; i++) {
-        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL) == 0);
+        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL, VERGE_NEVER) == 0);
     }
     return 1;
 }
 
 void job_flood(const struct fault_plan *plan) {
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     options.stack_size = VERGE_STACK_SIZE_MIN * 4; /* the handler of faults needs room, too */
     JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);

@@ -32,9 +32,9 @@ void job_fork(const struct fault_plan *plan) {
     verge_runtime_options runtime_options;
     verge_service *service = NULL;
     verge_runtime *runtime = NULL;
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 0;
-    (void)verge_runtime_options_init(&runtime_options);
+    (void)verge_runtime_options_init(&runtime_options, sizeof(runtime_options));
     runtime_options.worker_count = 1;
     faults_begin(plan);
     (void)JOB_DONE_OR(verge_service_create(&options, &service), ENOMEM, EAGAIN);

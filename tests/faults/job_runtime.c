@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "faults/job.h"
+#include "support/spawn.h"
 #include "verge/io.h"
 #include "verge/sync.h"
 
@@ -52,7 +53,7 @@ static intptr_t count_end(intptr_t result) {
 
 static verge_task *begin(uint32_t worker, verge_task_function function, void *argument) {
     verge_task *task = NULL;
-    if (!JOB_DONE_OR(verge_spawn_on(worker, function, argument, &task), ENOMEM, ESHUTDOWN)) {
+    if (!JOB_DONE_OR(spawn_at(NULL, worker, function, argument, &task), ENOMEM, ESHUTDOWN)) {
         return NULL;
     }
     (void)atomic_fetch_add(&world.begun, 1);
@@ -60,7 +61,7 @@ static verge_task *begin(uint32_t worker, verge_task_function function, void *ar
 }
 
 static void finish(verge_task *task) {
-    JOB_CHECK(task == NULL || verge_join(task, NULL) == 0);
+    JOB_CHECK(task == NULL || verge_join(task, NULL, VERGE_NEVER) == 0);
 }
 
 /* T1: the clock has said so, to whom it may be. */
@@ -103,7 +104,7 @@ static intptr_t leads_a_group(void *argument) {
             JOB_CHECK(verge_group_cancel(&group) == 0);
         }
     }
-    const int error = verge_group_wait_until(&group, verge_deadline_after(HOUR));
+    const int error = verge_group_wait(&group, verge_deadline_after(HOUR));
     JOB_CHECK(error == 0 || error == -ECANCELED || (error == -ENOMEM && fault_was_injected()));
     JOB_CHECK(error == 0 || fault_was_injected());
     return count_end(0);
@@ -118,15 +119,15 @@ static intptr_t watches(void *argument) {
     if (JOB_DONE_OR(verge_broadcast_create(sizeof(item), 1, NULL, &broadcast), ENOMEM)) {
         for (uint64_t i = 1; i <= 3; i++) {
             JOB_CHECK(verge_broadcast_send(broadcast, &i) == 0);
-            JOB_CHECK(verge_broadcast_latest(broadcast, &position, &item) == 0 && item == i);
+            JOB_CHECK(verge_broadcast_latest(broadcast, &position, &item, VERGE_NEVER) == 0 && item == i);
         }
         const uint64_t deadline_ns = verge_deadline_after(MS);
-        const int error = verge_broadcast_receive_until(broadcast, &position, &item, deadline_ns);
+        const int error = verge_broadcast_receive(broadcast, &position, &item, deadline_ns);
         JOB_CHECK(error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
         JOB_CHECK(position == 3);
         verge_broadcast_destroy(broadcast);
     }
-    const int error = verge_semaphore_acquire_until(&semaphore, 2, verge_deadline_after(MS));
+    const int error = verge_semaphore_acquire(&semaphore, 2, verge_deadline_after(MS));
     JOB_CHECK(error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
     JOB_CHECK(semaphore.available == 1);
     return count_end(0);
@@ -160,9 +161,9 @@ static intptr_t sender(void *argument) {
     return count_end(0);
 }
 
-static ptrdiff_t receive_some(int fd, size_t turn, uint8_t *bytes, size_t size, uint64_t deadline_ns) {
+static ptrdiff_t receive_some(int fd, size_t round, uint8_t *bytes, size_t size, uint64_t deadline_ns) {
     struct iovec parts[2] = {{bytes, size / 2}, {bytes + size / 2, size - size / 2}};
-    switch (turn % 4) {
+    switch (round % 4) {
     case 0:
         return verge_recv(fd, bytes, size, 0, deadline_ns);
     case 1:
@@ -185,9 +186,9 @@ static intptr_t receiver(void *argument) {
     struct stream *stream = argument;
     uint8_t bytes[CHUNK_SIZE_MAX];
     ptrdiff_t count = -1;
-    for (size_t turn = 0; count != 0 && turn < 1000; turn++) { /* 0: the sender has ended */
-        const uint64_t deadline_ns = verge_deadline_after((1 + turn % 3) * MS);
-        count = receive_some(stream->far, turn, bytes, 40, deadline_ns);
+    for (size_t round = 0; count != 0 && round < 1000; round++) { /* 0: the sender has ended */
+        const uint64_t deadline_ns = verge_deadline_after((1 + round % 3) * MS);
+        count = receive_some(stream->far, round, bytes, 40, deadline_ns);
         if (count > 0) {
             check_bytes(stream, bytes, (size_t)count);
         } else if (count == -ETIMEDOUT) { /* nothing was taken, and it was time */
@@ -265,16 +266,16 @@ static intptr_t receives_for_ever(void *argument) {
 static intptr_t producer(void *argument) {
     (void)argument;
     for (uint64_t i = 0; i < 20; i++) {
-        world.items_sent += JOB_DONE_OR(verge_channel_send(world.channel, &i), ENOMEM);
+        world.items_sent += JOB_DONE_OR(verge_channel_send(world.channel, &i, VERGE_NEVER), ENOMEM);
     }
     JOB_CHECK(verge_channel_close(world.channel) == 0);
     return count_end(0);
 }
 
-/* The same as verge_channel_receive_until, by a select that waits for a descriptor, too. */
+/* The same as verge_channel_receive, by a select that waits for a descriptor, too. */
 static int select_item(uint64_t *item, uint64_t deadline_ns) {
     verge_case cases[] = {verge_case_receive(world.channel, item), verge_case_poll(world.quiet[0], POLLIN)};
-    const int index = verge_select_until(cases, 2, deadline_ns);
+    const int index = verge_select(cases, 2, deadline_ns);
     if (index == 1) { /* nothing ever comes there */
         JOB_CHECK(cases[1].result < 0);
         (void)is_io_done(cases[1].result);
@@ -287,10 +288,10 @@ static intptr_t consumer(void *argument) {
     (void)argument;
     uint64_t item = 0;
     int error = 0;
-    for (size_t turn = 0; error != -EPIPE; turn++) {
+    for (size_t round = 0; error != -EPIPE; round++) {
         const uint64_t deadline_ns = verge_deadline_after(MS);
-        error = turn % 2 == 0 ? select_item(&item, deadline_ns)
-                              : verge_channel_receive_until(world.channel, &item, deadline_ns);
+        error =
+            round % 2 == 0 ? select_item(&item, deadline_ns) : verge_channel_receive(world.channel, &item, deadline_ns);
         world.items_received += error == 0;
         JOB_CHECK(error == 0 || error == -EPIPE || error == -ETIMEDOUT || (error == -ENOMEM && fault_was_injected()));
     }
@@ -408,7 +409,7 @@ static void ignore(void *context, const verge_stuck_task *stuck) {
 void job_runtime(const struct fault_plan *plan) {
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 2;
     options.clock = job_clock(plan);
     options.dump_signal = SIGUSR1;

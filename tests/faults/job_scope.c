@@ -63,13 +63,13 @@ void job_scope(const struct fault_plan *plan) {
     verge_scope_panel *panel = NULL;
     char address[64];
     (void)snprintf(address, sizeof(address), "unix:/tmp/verge-faults-%ld.scope", (long)getpid());
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     JOB_CHECK(verge_service_create(&options, &service) == 0);
-    (void)verge_scope_options_init(&scope_options);
+    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = address;
     faults_begin(plan);
     /* What the system says of sockets, threads, rings and memory. */
-    const bool is_there = verge_scope_start(service, NULL, &scope_options, &scope) == 0;
+    const bool is_there = verge_scope_create(service, NULL, &scope_options, &scope) == 0;
     int started = 0;
     for (int i = 0; i < TIMERS; i++) {
         started += JOB_DONE_OR(verge_service_start_after(service, MS, on_timer, NULL, NULL), ENOMEM);
@@ -78,7 +78,7 @@ void job_scope(const struct fault_plan *plan) {
         (void)JOB_DONE_OR(verge_scope_add_panel(scope, "panel", tell, NULL, NULL, &panel), ENOMEM);
         ask(address + 5);
     }
-    JOB_CHECK(verge_scope_stop(scope) == 0);
+    JOB_CHECK(verge_scope_destroy(scope) == 0);
     faults_end();
     JOB_CHECK(verge_service_wait_empty(service, VERGE_NEVER) == 0);
     JOB_CHECK(atomic_load(&runs) == started);

@@ -45,7 +45,7 @@ static void on_pending(void *context, const verge_pending *pending) {
 
 static void start(verge_service *service, struct timer *timer, uint64_t delay_ns, uint64_t period_ns) {
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     timer->deadline_ns = verge_service_exact_now(service) + delay_ns;
     timer->is_periodic = period_ns != 0;
     options.callback = on_timer;
@@ -53,7 +53,7 @@ static void start(verge_service *service, struct timer *timer, uint64_t delay_ns
     options.deadline_ns = timer->deadline_ns;
     options.period_ns = period_ns;
     options.policy = VERGE_INTERVAL_SKIP;
-    timer->was_started = JOB_DONE_OR(verge_service_start(service, &options, &timer->handle), ENOMEM);
+    timer->was_started = JOB_DONE_OR(verge_service_start_with(service, &options, &timer->handle), ENOMEM);
 }
 
 static bool have_run(const struct timer *first, size_t count) {
@@ -128,8 +128,8 @@ static void work(verge_service *service) {
         start(service, &periodic[i], MS, (i + 1) * MS);
     }
     act_on_far(service, far);
-    if (JOB_DONE_OR(verge_service_add_thread(service, &added), ENOMEM, EAGAIN)) {
-        JOB_CHECK(verge_service_retire_thread(service, 1) == 0);
+    if (JOB_DONE_OR(verge_service_add_worker(service, &added), ENOMEM, EAGAIN)) {
+        JOB_CHECK(verge_service_retire_worker(service, 1) == 0);
     }
     be_a_worker(service, periodic + PERIODIC_COUNT);
     for (size_t i = 0; i < LATE_COUNT; i++) { /* any worker that is there runs them */
@@ -160,7 +160,7 @@ void job_service(const struct fault_plan *plan) {
     verge_service_options options;
     verge_service *service = NULL;
     (void)sem_init(&ran, 0, 0);
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 2;
     options.stuck_after_ns = HOUR; /* watched: the metronome has something to do */
     if (plan->site == SITE_CLOCK) {

@@ -11,7 +11,7 @@ static void schedule(verge_wheel *wheel, size_t from, size_t to, bool is_reserve
     for (size_t i = from; i < to; i++) {
         verge_timer timer = 0;
         const uint64_t deadline_ns = (i * UINT64_C(7919) % 1000003) * MS + i * i * SECOND;
-        const int error = verge_wheel_schedule(wheel, deadline_ns, &is_pending[i], &timer);
+        const int error = verge_wheel_start(wheel, deadline_ns, &is_pending[i], &timer);
         JOB_CHECK(error == 0 || (!is_reserved && error == -ENOMEM && fault_was_injected()));
         is_pending[i] = error == 0;
         if (error == 0 && i % 5 == 0) {

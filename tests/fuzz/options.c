@@ -6,7 +6,7 @@
 
 #include "fuzz/fuzz.h"
 #include "support/random.h"
-#include "verge/wheel.h"
+#include "verge/wheel_more.h"
 
 static uint64_t some_number(struct verge_test_random *random) {
     switch (verge_test_below(random, 4)) {
@@ -55,7 +55,8 @@ static bool leaves_no_time(const verge_wheel_options *options) {
 }
 
 static bool are_options_valid(const verge_wheel_options *options) {
-    if (options->struct_size != sizeof(*options) || options->level_count > VERGE_LEVEL_COUNT_MAX) {
+    if (options->struct_size < sizeof(size_t) || options->struct_size > 4096 ||
+        options->level_count > VERGE_LEVEL_COUNT_MAX) {
         return false;
     }
     if (options->level_count == 0 ? !is_power_of_two(options->precision_ns) : !are_levels_valid(options)) {
@@ -96,17 +97,20 @@ static void set_levels(struct verge_test_random *random, verge_wheel_options *op
 }
 
 static void choose_options(struct verge_test_random *random, verge_wheel_options *options) {
-    const int error = verge_wheel_options_preset(options, (verge_wheel_preset)verge_test_below(random, 8));
+    const int error =
+        verge_wheel_options_preset(options, sizeof(*options), (verge_wheel_preset)verge_test_below(random, 8));
     FUZZ_CHECK(error == 0 || error == -EINVAL, "preset: an error of another kind");
     if (error != 0) {
-        (void)verge_wheel_options_init(options);
+        (void)verge_wheel_options_init(options, sizeof(*options));
     }
     const uint64_t changes = verge_test_below(random, 8);
     for (uint64_t i = 0; i < changes; i++) {
         const size_t level = (size_t)verge_test_below(random, VERGE_LEVEL_COUNT_MAX);
         switch (verge_test_below(random, 12)) {
         case 0:
-            options->struct_size = some_number(random);
+            if ((options->struct_size = some_number(random)) >= sizeof(size_t) && options->struct_size <= 4096) {
+                options->struct_size = sizeof(*options); /* others of these may be right: there is no such memory */
+            }
             break;
         case 1:
             options->start_ns = some_number(random);
@@ -157,7 +161,7 @@ static void use(verge_wheel *wheel, struct verge_test_random *random) {
         const uint64_t deadlines_ns[] = {verge_wheel_now(wheel), largest_ns, some_number(random)};
         const uint64_t deadline_ns = deadlines_ns[verge_test_below(random, 3)];
         verge_timer timer = 0;
-        if (verge_wheel_schedule(wheel, deadline_ns, NULL, &timer) == 0) {
+        if (verge_wheel_start(wheel, deadline_ns, NULL, &timer) == 0) {
             scheduled += deadline_ns <= largest_ns;
             for_ever += deadline_ns > largest_ns;
         }

@@ -15,6 +15,7 @@
  * cancelled ends, and a run that does not end is a finding (the timeout of the fuzzer or of the test).
  */
 #include "fuzz/tasks_model.h"
+#include "support/spawn.h"
 
 static struct verge_test_random choices;
 
@@ -40,7 +41,7 @@ static void send(struct actor *self) {
     const uint32_t item = model_new_item(place);
     const uint64_t deadline_ns = some_deadline();
     model_wait_begin(self, AWAITS_ROOM, place, deadline_ns);
-    const int result = verge_channel_send_until(world.channels[place], &item, deadline_ns);
+    const int result = verge_channel_send(world.channels[place], &item, deadline_ns);
     model_wait_end(self, result);
     model_sent(item, result);
 }
@@ -50,22 +51,27 @@ static void receive(struct actor *self) {
     const uint64_t deadline_ns = some_deadline();
     uint32_t item = NO_ITEM;
     model_wait_begin(self, AWAITS_ITEM, place, deadline_ns);
-    const int result = verge_channel_receive_until(world.channels[place], &item, deadline_ns);
+    const int result = verge_channel_receive(world.channels[place], &item, deadline_ns);
     model_wait_end(self, result);
     model_received(item, place, result);
+}
+
+/* What a try returns that would have to wait. */
+static int would_wait(void) {
+    return verge_task_is_cancelled() ? -ECANCELED : -ETIMEDOUT;
 }
 
 static void try_channel(void) {
     const size_t place = below(CHANNELS);
     uint32_t item = NO_ITEM;
     if (below(2) == 0) {
-        const int result = verge_channel_try_receive(world.channels[place], &item);
-        FUZZ_CHECK(result == 0 || result == -EAGAIN || result == -EPIPE, "try_receive: what it returns");
+        const int result = verge_channel_receive(world.channels[place], &item, 0);
+        FUZZ_CHECK(result == 0 || result == would_wait() || result == -EPIPE, "try to receive: what it returns");
         model_received(item, place, result);
     } else {
         item = model_new_item(place);
-        const int result = verge_channel_try_send(world.channels[place], &item);
-        FUZZ_CHECK(result == 0 || result == -EAGAIN || result == -EPIPE, "try_send: what it returns");
+        const int result = verge_channel_send(world.channels[place], &item, 0);
+        FUZZ_CHECK(result == 0 || result == would_wait() || result == -EPIPE, "try to send: what it returns");
         model_sent(item, result);
     }
 }
@@ -90,9 +96,8 @@ static void read_broadcast(struct actor *self) {
     const bool wants_latest = below(2) == 0;
     uint64_t number = UINT64_MAX;
     model_wait_begin(self, AWAITS_BROADCAST, 0, deadline_ns);
-    const int result = wants_latest
-                           ? verge_broadcast_latest_until(world.broadcast, &self->position, &number, deadline_ns)
-                           : verge_broadcast_receive_until(world.broadcast, &self->position, &number, deadline_ns);
+    const int result = wants_latest ? verge_broadcast_latest(world.broadcast, &self->position, &number, deadline_ns)
+                                    : verge_broadcast_receive(world.broadcast, &self->position, &number, deadline_ns);
     model_wait_end(self, result);
     model_read(self, position, number, result, wants_latest);
 }
@@ -121,8 +126,8 @@ static void wait_for_tick(struct actor *self) {
     }
     verge_tick tick = {0};
     model_wait_begin(self, AWAITS_TIME, 0, VERGE_NEVER);
-    self->wait.time_ns = verge_interval_deadline(&self->interval);
-    const int result = verge_interval_wait(&self->interval, &tick);
+    self->wait.time_ns = self->interval.deadline_ns;
+    const int result = verge_interval_wait(&self->interval, &tick, VERGE_NEVER);
     model_wait_end(self, result);
     model_ticked(self, &tick, result);
 }
@@ -158,17 +163,17 @@ static verge_case some_case(struct actor *self, struct offered *offered, size_t 
         const bool is_wanted = child != NULL && !offered->joins;
         offered->joins |= is_wanted;
         offered->places[index] = is_wanted ? child->index : 0;
-        return is_wanted ? verge_case_join(child->task, &offered->joined) : verge_case_none();
+        return is_wanted ? verge_case_join(child->task, &offered->joined) : (verge_case){0};
     }
     case 5: {
         const bool is_wanted = self->tick_ns != NO_INTERVAL && !offered->ticks;
         offered->ticks |= is_wanted;
-        return is_wanted ? verge_case_tick(&self->interval, &offered->tick) : verge_case_none();
+        return is_wanted ? verge_case_tick(&self->interval, &offered->tick) : (verge_case){0};
     }
     case 6: {
         const bool is_wanted = !offered->reads;
         offered->reads |= is_wanted;
-        return is_wanted ? verge_case_next(world.broadcast, &self->position, &offered->number) : verge_case_none();
+        return is_wanted ? verge_case_next(world.broadcast, &self->position, &offered->number) : (verge_case){0};
     }
     default:
         return verge_case_time(verge_now() + below(64));
@@ -214,14 +219,14 @@ static void choose(struct actor *self) {
     }
     int chosen;
     if (below(4) == 0) {
-        chosen = verge_try_select(offered.cases, offered.count);
-        FUZZ_CHECK(chosen >= 0 || chosen == -EAGAIN, "try_select: what it returns");
+        chosen = verge_select(offered.cases, offered.count, 0);
+        FUZZ_CHECK(chosen >= 0 || chosen == would_wait(), "try to select: what it returns");
     } else {
         const uint64_t deadline_ns = some_deadline();
         model_wait_begin(self, AWAITS_FIRST, 0, deadline_ns);
         self->wait.cases = offered.cases;
         self->wait.amount = offered.count;
-        chosen = verge_select_until(offered.cases, offered.count, deadline_ns);
+        chosen = verge_select(offered.cases, offered.count, deadline_ns);
         model_wait_end(self, chosen >= 0 ? 0 : chosen);
     }
     FUZZ_CHECK(chosen < (int)offered.count, "select: an index");
@@ -240,8 +245,8 @@ static void spawn(struct actor *self) {
         return;
     }
     const size_t where = below(6);
-    const int result = where < 3    ? verge_spawn_on((uint32_t)where, actor_main, child, &child->task)
-                       : where == 3 ? verge_spawn_on(VERGE_WORKER_ANY, actor_main, child, &child->task)
+    const int result = where < 3    ? spawn_at(NULL, (uint32_t)where, actor_main, child, &child->task)
+                       : where == 3 ? spawn_at(NULL, VERGE_WORKER_ANY, actor_main, child, &child->task)
                                     : verge_spawn(actor_main, child, &child->task);
     model_spawned(self, child, result, where < 3);
 }
@@ -252,7 +257,7 @@ static void join(struct actor *self) {
         const uint64_t deadline_ns = some_deadline();
         intptr_t value = 0;
         model_wait_begin(self, AWAITS_END, child->index, deadline_ns);
-        const int result = verge_join_until(child->task, &value, deadline_ns);
+        const int result = verge_join(child->task, &value, deadline_ns);
         model_wait_end(self, result);
         model_joined(self, child, value, result);
     }
@@ -326,7 +331,7 @@ static void gather(struct actor *self, unsigned depth) {
     self->wait.team = &team;
     team.deadline_ns = self->wait.deadline_ns;
     team.is_waited_for = true;
-    const int result = verge_group_wait_until(&team.group, deadline_ns);
+    const int result = verge_group_wait(&team.group, deadline_ns);
     model_team_ended(self, &team, result);
     self->leads = NULL;
 }
@@ -341,7 +346,7 @@ static void hold_amount(struct actor *self, unsigned depth) {
     const uint64_t deadline_ns = some_deadline();
     model_wait_begin(self, AWAITS_AMOUNT, 0, deadline_ns);
     self->wait.amount = amount;
-    const int result = verge_semaphore_acquire_until(&world.semaphore, amount, deadline_ns);
+    const int result = verge_semaphore_acquire(&world.semaphore, amount, deadline_ns);
     model_wait_end(self, result);
     if (result == 0) {
         model_hold(&self->amount, &world.amount_held, amount);
@@ -359,7 +364,7 @@ static void await_condition(struct actor *self) {
     model_wait_begin(self, AWAITS_SIGNAL, 0, deadline_ns);
     self->holds_mutex = false;
     world.mutex_holder = NULL;
-    const int result = verge_condition_wait_until(&world.condition, &world.mutex, deadline_ns);
+    const int result = verge_condition_wait(&world.condition, &world.mutex, deadline_ns);
     FUZZ_CHECK(world.mutex_holder == NULL, "a mutex has one holder");
     world.mutex_holder = self;
     self->holds_mutex = true;
@@ -372,8 +377,8 @@ static int lock(struct actor *self) {
     const bool waits_regardless = may_wait_regardless && below(4) == 0;
     const uint64_t deadline_ns = waits_regardless ? VERGE_NEVER : some_deadline();
     model_wait_begin(self, waits_regardless ? AWAITS_MUTEX_REGARDLESS : AWAITS_MUTEX, 0, deadline_ns);
-    const int result = waits_regardless ? verge_mutex_lock_regardless(&world.mutex)
-                                        : verge_mutex_lock_until(&world.mutex, deadline_ns);
+    const int result =
+        waits_regardless ? verge_mutex_lock_regardless(&world.mutex) : verge_mutex_lock(&world.mutex, deadline_ns);
     FUZZ_CHECK(!waits_regardless || result == 0, "lock_regardless: nothing ends it but the lock");
     model_wait_end(self, result);
     return result;
@@ -404,8 +409,8 @@ static void hold_rwlock(struct actor *self, unsigned depth) {
     const uint64_t deadline_ns = some_deadline();
     model_wait_begin(self, AWAITS_RWLOCK, 0, deadline_ns);
     self->wait.amount = share;
-    const int result = writes ? verge_rwlock_write_until(&world.rwlock, deadline_ns)
-                              : verge_rwlock_read_until(&world.rwlock, deadline_ns);
+    const int result =
+        writes ? verge_rwlock_write(&world.rwlock, deadline_ns) : verge_rwlock_read(&world.rwlock, deadline_ns);
     model_wait_end(self, result);
     if (result == 0) {
         model_hold(&self->rw_share, &world.rw_held, share);
@@ -545,7 +550,7 @@ static intptr_t warden(void *argument) {
         struct actor *child = &world.actors[i];
         intptr_t value = 0;
         if (child->task != NULL && child->parent == self) {
-            int result = verge_join_until(child->task, &value, END_NS);
+            int result = verge_join(child->task, &value, END_NS);
             model_look(self);
             if (result != 0) {
                 FUZZ_CHECK(result == -ENOMEM || world.is_stopping || verge_now() == END_NS, "the warden's deadline");
@@ -566,7 +571,7 @@ static int open_world(void) {
     const uint64_t fail_at = fails == 0 ? 1 + below(256) : 0;
     model_begin(worker_count, fail_at);
     verge_runtime_options options;
-    FUZZ_CHECK(verge_runtime_options_init(&options) == 0, "options");
+    FUZZ_CHECK(verge_runtime_options_init(&options, sizeof(options)) == 0, "options");
     options.worker_count = (uint32_t)worker_count;
     options.virtual_clock = &world.clock;
     options.precision_ns = 1;
@@ -606,7 +611,7 @@ static void look_back(void) {
     for (size_t place = 0; place < CHANNELS; place++) {
         uint32_t item = NO_ITEM;
         int result;
-        while ((result = verge_channel_try_receive(world.channels[place], &item)) == 0) {
+        while ((result = verge_channel_receive(world.channels[place], &item, 0)) == 0) {
             model_received(item, place, result);
         }
     }

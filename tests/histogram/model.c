@@ -35,13 +35,7 @@ static void fill(struct verge_test_random *random, verge_histogram *histogram, s
             verge_test_chance(random, 2) ? verge_test_magnitude(random) : base + (verge_test_next(random) >> shift);
         const size_t room = count - model->count;
         const size_t times = verge_test_chance(random, 4) ? 1 + (size_t)verge_test_below(random, room) : 1;
-        if (times > 1) {
-            verge_histogram_record_many(histogram, value, times);
-        } else if (verge_test_chance(random, 2)) {
-            verge_histogram_record(histogram, value);
-        } else {
-            verge_histogram_record(&part, value);
-        }
+        verge_histogram_record(verge_test_chance(random, 2) ? histogram : &part, value, times);
         model_record(model, value, times);
     }
     verge_histogram_add(histogram, &part);

@@ -73,11 +73,7 @@ static void h5_readers_see_nothing_ahead(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, read_all_the_time, &readers[i]), 0);
     }
     for (uint64_t value = 1; value <= VALUE_COUNT; value++) {
-        if (value % 2 == 0) {
-            verge_histogram_record(&shared.histogram, value);
-        } else {
-            verge_histogram_record_many(&shared.histogram, value, 3);
-        }
+        verge_histogram_record(&shared.histogram, value, value % 2 == 0 ? 1 : 3);
     }
     __atomic_store_n(&shared.done, true, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < READER_COUNT; i++) {

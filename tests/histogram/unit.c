@@ -61,9 +61,9 @@ static void buckets_cover_every_value_once(void **state) {
 static void the_edges_of_a_bucket_are_in_it(void **state) {
     (void)state;
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
-        verge_histogram_record(&histogram, i == 0 ? 0 : upper(i - 1) + 1);
+        verge_histogram_record(&histogram, i == 0 ? 0 : upper(i - 1) + 1, 1);
         assert_int_equal(in_bucket(i), 1);
-        verge_histogram_record(&histogram, upper(i));
+        verge_histogram_record(&histogram, upper(i), 1);
         assert_int_equal(in_bucket(i), 2);
     }
 }
@@ -81,44 +81,44 @@ static void there_is_no_bucket_after_the_last(void **state) {
 
 static void h1_the_summary_is_exact(void **state) {
     (void)state;
-    verge_histogram_record(&histogram, 1000003);
+    verge_histogram_record(&histogram, 1000003, 1);
     assert_summary(1, 1000003, 1000003, 1000003);
-    verge_histogram_record(&histogram, 17);
+    verge_histogram_record(&histogram, 17, 1);
     assert_summary(2, 1000020, 17, 1000003);
-    verge_histogram_record(&histogram, 0);
+    verge_histogram_record(&histogram, 0, 1);
     assert_summary(3, 1000020, 0, 1000003);
-    verge_histogram_record_many(&histogram, 5, 4);
+    verge_histogram_record(&histogram, 5, 4);
     assert_summary(7, 1000040, 0, 1000003);
     assert_int_equal(in_bucket(5), 4);
 }
 
 static void recording_a_value_no_times_changes_nothing(void **state) {
     (void)state;
-    verge_histogram_record_many(&histogram, 99, 0);
+    verge_histogram_record(&histogram, 99, 0);
     assert_summary(0, 0, 0, 0);
-    verge_histogram_record(&histogram, 50);
-    verge_histogram_record_many(&histogram, 1, 0);
-    verge_histogram_record_many(&histogram, 99, 0);
+    verge_histogram_record(&histogram, 50, 1);
+    verge_histogram_record(&histogram, 1, 0);
+    verge_histogram_record(&histogram, 99, 0);
     assert_summary(1, 50, 50, 50);
 }
 
 static void h3_a_sum_that_does_not_fit_stays_at_the_end(void **state) {
     (void)state;
-    verge_histogram_record(&histogram, UINT64_MAX);
+    verge_histogram_record(&histogram, UINT64_MAX, 1);
     assert_summary(1, UINT64_MAX, UINT64_MAX, UINT64_MAX);
-    verge_histogram_record(&histogram, 1);
+    verge_histogram_record(&histogram, 1, 1);
     assert_summary(2, UINT64_MAX, 1, UINT64_MAX);
-    verge_histogram_reset(&histogram);
-    verge_histogram_record_many(&histogram, UINT64_C(1) << 40, UINT64_C(1) << 30);
+    verge_histogram_clear(&histogram);
+    verge_histogram_record(&histogram, UINT64_C(1) << 40, UINT64_C(1) << 30);
     assert_summary(UINT64_C(1) << 30, UINT64_MAX, UINT64_C(1) << 40, UINT64_C(1) << 40);
 }
 
 static void h3_a_count_that_does_not_fit_stays_at_the_end(void **state) {
     (void)state;
-    verge_histogram_record_many(&histogram, 3, UINT64_MAX);
-    verge_histogram_record_many(&histogram, 3, 2);
-    verge_histogram_record(&histogram, 3);
-    verge_histogram_record(&histogram, 4);
+    verge_histogram_record(&histogram, 3, UINT64_MAX);
+    verge_histogram_record(&histogram, 3, 2);
+    verge_histogram_record(&histogram, 3, 1);
+    verge_histogram_record(&histogram, 4, 1);
     assert_summary(UINT64_MAX, UINT64_MAX, 3, 4);
     assert_int_equal(in_bucket(3), UINT64_MAX);
     assert_int_equal(verge_histogram_quantile(&histogram, 0.5), 3);
@@ -127,8 +127,8 @@ static void h3_a_count_that_does_not_fit_stays_at_the_end(void **state) {
 
 static void quantiles_outside_0_to_1_are_the_nearer_end(void **state) {
     (void)state;
-    verge_histogram_record_many(&histogram, 2, 10);
-    verge_histogram_record(&histogram, 1001);
+    verge_histogram_record(&histogram, 2, 10);
+    verge_histogram_record(&histogram, 1001, 1);
     assert_int_equal(verge_histogram_quantile(&histogram, -1), 2);
     assert_int_equal(verge_histogram_quantile(&histogram, NAN), 2);
     assert_int_equal(verge_histogram_quantile(&histogram, -INFINITY), 2);
@@ -141,10 +141,10 @@ static void adding_is_recording_all_again(void **state) {
     verge_histogram other = {0};
     verge_histogram both = {0};
     for (uint64_t value = 3; value < UINT64_C(1) << 40; value *= 3) {
-        verge_histogram_record(&histogram, value);
-        verge_histogram_record(&both, value);
-        verge_histogram_record_many(&other, value + 1, 2);
-        verge_histogram_record_many(&both, value + 1, 2);
+        verge_histogram_record(&histogram, value, 1);
+        verge_histogram_record(&both, value, 1);
+        verge_histogram_record(&other, value + 1, 2);
+        verge_histogram_record(&both, value + 1, 2);
     }
     verge_histogram_add(&histogram, &other);
     assert_memory_equal(&histogram, &both, sizeof(both));
@@ -159,9 +159,9 @@ static void adding_is_recording_all_again(void **state) {
 }
 
 static void reset_makes_it_empty(void **state) {
-    verge_histogram_record(&histogram, 0);
-    verge_histogram_record(&histogram, UINT64_MAX);
-    verge_histogram_reset(&histogram);
+    verge_histogram_record(&histogram, 0, 1);
+    verge_histogram_record(&histogram, UINT64_MAX, 1);
+    verge_histogram_clear(&histogram);
     h4_all_bytes_zero_is_empty(state);
     const verge_histogram empty = {0};
     assert_memory_equal(&histogram, &empty, sizeof(empty));

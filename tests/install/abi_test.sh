@@ -29,11 +29,11 @@ must_notice() { # must_notice WHAT SED-SCRIPT
 abi --record
 abi
 must_notice "a function is gone" '/verge_wheel_cancel(/d'
-must_notice "a parameter has another type" 's/verge_wheel_clear(verge_wheel \*/verge_wheel_clear(const verge_wheel */'
-must_notice "a member is gone" '/^    uint64_t garbage;/d'
+must_notice "a parameter has another type" 's/verge_wheel_cancel_all(verge_wheel \*/verge_wheel_cancel_all(const verge_wheel */'
+must_notice "a member is gone" '/^    uint64_t idle;/d'
 must_notice "members have changed places" '/^    uint8_t shift;/{N;s/\(.*\)\n\(.*\)/\2\n\1/}'
 must_notice "a constant has another value" 's/VERGE_ORDER_ANY = 0/VERGE_ORDER_ANY = 1/'
 
-sed -i 's/^VERGE_API void verge_wheel_clear/VERGE_API int verge_wheel_new_one(void);\n&/' "$header"
+sed -i 's/^VERGE_API void verge_wheel_cancel_all/VERGE_API int verge_wheel_new_one(void);\n&/' "$header"
 abi
 grep -q ' 1 new ones' "$work/log"

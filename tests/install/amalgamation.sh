@@ -38,7 +38,9 @@ for compiler in $(each "$cc" gcc clang); do
     step "compiled by $compiler"
     for pair in verge verge_full; do
         "$compiler" -std=c17 $warnings -O2 -c "$work/$pair.c" -o "$work/$pair.o"
-        "$compiler" -std=gnu2x $warnings -fsyntax-only "$work/$pair.c"
+        for standard in c11 gnu2x; do
+            "$compiler" -std=$standard $warnings -fsyntax-only "$work/$pair.c"
+        done
     done
     "$compiler" -std=c17 $warnings -DVERGE_ASSERTS=1 -DVERGE_UCONTEXT=1 -fsyntax-only "$work/verge_full.c"
     "$compiler" -std=c17 -pedantic-errors $warnings -DVERGE_ISO_C -fno-strict-aliasing -fsyntax-only "$work/verge.c"

@@ -11,7 +11,7 @@ static int use_wheel(void) {
     if (verge_wheel_create(NULL, &wheel) != 0) {
         return 1;
     }
-    int failed = verge_wheel_schedule(wheel, UINT64_C(10000000), &failed, &timer) != 0;
+    int failed = verge_wheel_start(wheel, UINT64_C(10000000), &failed, &timer) != 0;
     failed |= verge_wheel_poll(wheel, UINT64_C(20000000), &expiry, 1) != 1 || expiry.timer != timer;
     verge_wheel_destroy(wheel);
     return failed;
@@ -30,14 +30,15 @@ static void never(const verge_firing *firing) {
 
 static int use_service(void) {
     static char text[65536];
-    const verge_label labels[] = {{"service", "consumer"}, {NULL, NULL}};
+    const verge_label name[] = {{"service", "consumer"}, {NULL, NULL}};
+    const verge_label *labels[] = {name};
     verge_service *service;
     verge_timer timer;
     if (verge_service_create(NULL, &service) != 0) {
         return 1;
     }
     int failed = verge_service_start_after(service, UINT64_C(3600000000000), never, NULL, &timer) != 0;
-    failed |= verge_service_metrics(service, labels, text, sizeof(text)) <= 0;
+    failed |= verge_service_metrics(&service, labels, 1, text, sizeof(text)) <= 0;
     failed |= verge_service_cancel(service, timer) != 0;
     return verge_service_destroy(service, NULL, NULL) != 0 || failed;
 }

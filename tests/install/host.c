@@ -47,7 +47,7 @@ int main(void) {
     uint32_t now = UINT32_MAX - TIMERS / 2;
     size_t fired = 0;
     int i;
-    if (verge_wheel_options_preset(&options, VERGE_PRESET_YOUR_UNIT) < 0) {
+    if (verge_wheel_options_preset(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
         return 1;
     }
     options.start_ns = now;
@@ -57,7 +57,7 @@ int main(void) {
     }
     for (i = 0; i < TIMERS; i++) {
         timers[i].due = now + 1 + (uint32_t)i;
-        if (verge_timeout_set(wheel, &timers[i].timeout, wheel_time(wheel, now) + 1 + (uint64_t)i) < 0) {
+        if (verge_timeout_start(wheel, &timers[i].timeout, wheel_time(wheel, now) + 1 + (uint64_t)i) < 0) {
             return 3;
         }
     }

@@ -46,11 +46,11 @@ void a_wheel() {
     verge::wheel wheel(start + 1s);
     EXPECT(wheel.now() == start + 1s && wheel.empty() && !wheel.next_wakeup());
     int data = 0;
-    const verge_timer first = wheel.schedule_after(1s, &data);
-    const verge_timer second = wheel.schedule(start + 3s);
+    const verge_timer first = wheel.start_after(1s, &data);
+    const verge_timer second = wheel.start(start + 3s);
     EXPECT(wheel.size() == 2 && wheel.next_wakeup() && *wheel.next_wakeup() >= start + 2s);
-    EXPECT(wheel.cancel(second) && !wheel.cancel(second) && !wheel.reschedule(second, start + 4s));
-    EXPECT(wheel.reschedule(first, start + 5s));
+    EXPECT(wheel.cancel(second) && !wheel.cancel(second) && !wheel.reset(second, start + 4s));
+    EXPECT(wheel.reset(first, start + 5s));
     std::vector<void *> seen;
     EXPECT(wheel.run(start + 6s, [&](const verge_expiry &expiry) { seen.push_back(expiry.data); }) == 1);
     EXPECT(seen.size() == 1 && seen[0] == &data);
@@ -58,8 +58,8 @@ void a_wheel() {
     EXPECT(moved.get() != nullptr && wheel.get() == nullptr);
 
     // A call that throws takes nothing away from the others.
-    (void)moved.schedule(start + 7s);
-    (void)moved.schedule(start + 7s);
+    (void)moved.start(start + 7s);
+    (void)moved.start(start + 7s);
     int calls = 0;
     bool is_thrown = false;
     try {
@@ -118,7 +118,7 @@ void timers() {
         verge::timer a;
         verge::timer b;
         verge::timer gone;
-        EXPECT(!a.active() && !a.stop());
+        EXPECT(!a.pending() && !a.cancel());
         a.start(loop, start + 10ms, [&] { called += 'a'; });
         b.start_after(
             loop, 10ms, [&] { called += 'b'; }, 20ms);
@@ -126,11 +126,11 @@ void timers() {
             verge::timer c;
             c.start_after(loop, 5ms, [&] { called += 'c'; }); // its destructor stops it
         }
-        EXPECT(a.active() && loop.size() == 2 && loop.timeout_ms(start) == 11);
+        EXPECT(a.pending() && loop.size() == 2 && loop.timeout_ms(start) == 11);
         EXPECT(loop.run(start + 12ms) == 2 && called == "ab");
-        EXPECT(!a.active() && b.active());
+        EXPECT(!a.pending() && b.pending());
         EXPECT(loop.run(start + 40ms) == 1 && called == "abb");
-        EXPECT(b.stop() && !b.stop());
+        EXPECT(b.cancel() && !b.cancel());
     }
     EXPECT(loop.size() == 0 && loop.timeout_ms(start) == -1);
 }
@@ -146,7 +146,7 @@ void timers_in_their_callbacks() {
         called += '2';
     });
     loop.run(start + 5ms);
-    EXPECT(called == "12"); // the next turn
+    EXPECT(called == "12"); // the next round
     loop.run(start + 5ms);
     EXPECT(called == "12s");
     verge::timer period;
@@ -154,7 +154,7 @@ void timers_in_their_callbacks() {
         loop, 1ms,
         [&] {
             called += 'p';
-            period.stop();
+            period.cancel();
         },
         1ms);
     loop.run(start + 10ms);

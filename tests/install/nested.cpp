@@ -51,7 +51,7 @@ struct token {
 struct modelled {
     std::unique_ptr<verge::timer> timer = std::make_unique<verge::timer>();
     bool is_active = false;
-    bool is_of_this_turn = false; // it was due when a run began, and was not started or stopped since
+    bool is_of_this_round = false; // it was due when a run began, and was not started or stopped since
     std::uint64_t deadline = 0;
     std::uint64_t start = 0;
     std::uint64_t period = 0;
@@ -86,18 +86,18 @@ class world {
     void called(std::size_t slot, const token &mine) {
         modelled &one = timers_[slot];
         // In order, but in a run inside of a run those that were started in the outer one may come first.
-        EXPECT(one.function == mine.id && one.is_of_this_turn);
+        EXPECT(one.function == mine.id && one.is_of_this_round);
         const bool may_come_first = runs_.size() > 1 && one.start > runs_.front().starts_before;
         EXPECT(may_come_first || is_first(one));
         EXPECT(one.deadline <= now_);
         runs_.back().calls++;
-        one.is_of_this_turn = false;
+        one.is_of_this_round = false;
         one.is_active = one.period != 0;
         if (one.is_active) {
             one.deadline = now_ + one.period;
             one.start = ++starts_;
         }
-        EXPECT(one.timer->active() == one.is_active);
+        EXPECT(one.timer->pending() == one.is_active);
 
         const std::uint64_t id = mine.id;
         for (const std::uint64_t other : running_) {
@@ -147,10 +147,10 @@ class world {
     void act_on_some() {
         const std::size_t slot = below(timer_count);
         modelled &one = timers_[slot];
-        one.is_of_this_turn = false;
+        one.is_of_this_round = false;
         switch (below(4)) {
         case 0:
-            EXPECT(one.timer->stop() == one.is_active);
+            EXPECT(one.timer->cancel() == one.is_active);
             one.is_active = false;
             break;
         case 1:
@@ -161,7 +161,7 @@ class world {
         default:
             start(slot);
         }
-        EXPECT(one.timer->active() == one.is_active);
+        EXPECT(one.timer->pending() == one.is_active);
     }
 
     void start(std::size_t slot) {
@@ -180,24 +180,24 @@ class world {
         }
     }
 
-    // Whether no timer of this turn, but those that may come before it, is due before this one.
+    // Whether no timer of this round, but those that may come before it, is due before this one.
     bool is_first(const modelled &it) const {
         for (const modelled &one : timers_) {
             const bool is_before = one.deadline < it.deadline || (one.deadline == it.deadline && one.start < it.start);
             const bool may_wait = runs_.size() > 1 && one.start > runs_.front().starts_before;
-            if (one.is_of_this_turn && is_before && !may_wait) {
+            if (one.is_of_this_round && is_before && !may_wait) {
                 return false;
             }
         }
         return true;
     }
 
-    modelled *first_of_this_turn() {
+    modelled *first_of_this_round() {
         modelled *first = nullptr;
         for (modelled &one : timers_) {
             const bool is_before = first == nullptr || one.deadline < first->deadline ||
                                    (one.deadline == first->deadline && one.start < first->start);
-            first = one.is_of_this_turn && is_before ? &one : first;
+            first = one.is_of_this_round && is_before ? &one : first;
         }
         return first;
     }
@@ -206,7 +206,7 @@ class world {
     std::optional<std::uint64_t> run_once() {
         now_ += below(15);
         for (modelled &one : timers_) {
-            one.is_of_this_turn = one.is_active && one.deadline <= now_;
+            one.is_of_this_round = one.is_active && one.deadline <= now_;
         }
         runs_.emplace_back();
         runs_.back().starts_before = starts_;
@@ -216,8 +216,8 @@ class world {
         } catch (const std::uint64_t &id) {
             thrown = id;
         }
-        EXPECT(thrown == runs_.back().thrown);   // its own, and the first of them
-        EXPECT(first_of_this_turn() == nullptr); // none was forgotten
+        EXPECT(thrown == runs_.back().thrown);    // its own, and the first of them
+        EXPECT(first_of_this_round() == nullptr); // none was forgotten
         runs_.pop_back();
         return thrown;
     }

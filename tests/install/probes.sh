@@ -9,7 +9,7 @@ library=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-sed -nE 's/^ \*   ([a-z_]+) +(wheel|service),.*/\1/p' "$source/src/base/probes.h" | sort -u >"$work/listed"
+sed -nE 's/^ \*   ([a-z_]+) +(wheel|service|calendar),.*/\1/p' "$source/src/base/probes.h" | sort -u >"$work/listed"
 [ -s "$work/listed" ] || { echo "no probe is listed"; exit 1; }
 readelf -n "$library" >"$work/notes"
 sed -n 's/^ *Provider: //p' "$work/notes" | sort -u >"$work/providers"

@@ -129,7 +129,7 @@ static int in_a_child(int (*function)(void)) {
 static verge_runtime *new_runtime(verge_backend backend) {
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 2;
     options.backend = backend;
     return verge_runtime_create(&options, &runtime) == 0 ? runtime : NULL;
@@ -265,7 +265,7 @@ static int a_filter_that_comes_later(void) {
     (void)alarm(600);
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
     int error = verge_runtime_create(&options, &runtime);
     error |= verge_runtime_run(runtime, loses_its_backend, NULL, NULL);

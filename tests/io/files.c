@@ -200,7 +200,7 @@ static intptr_t polls_what_is_always_ready(void *argument) {
             verge_case one = verge_case_poll(fds[i], never[k]);
             CHECK_EQUAL(verge_poll(fds[i], never[k], VERGE_NEVER), -EINVAL);
             CHECK_EQUAL(verge_poll(fds[i], never[k], verge_deadline_after(HOUR)), -EINVAL);
-            CHECK_EQUAL(verge_select(&one, 1), 0);
+            CHECK_EQUAL(verge_select(&one, 1, VERGE_NEVER), 0);
             CHECK_EQUAL(one.result, -EINVAL);
         }
         CHECK_EQUAL(close(fds[i]), 0);

@@ -163,14 +163,18 @@ static struct answer ask(int number, int call, size_t size, bool is_nonblocking)
     return answer;
 }
 
-/* What threads of the kernel's do may take longer than the grace, and the virtual hour is over: then it is asked
- * again. */
+/* What threads of the kernel do may take longer than the grace, and the virtual hour is over: then it is asked again
+ * and, on a busy machine, all is asked again with a longer grace. */
+static bool has_more_grace, was_too_slow;
+
 static void compare(int number, int call, size_t size, bool is_nonblocking) {
     struct answer answer = ask(number, call, size, is_nonblocking);
     for (int i = 0; i < 20 && !answer.is_right && answer.result == -ETIMEDOUT; i++) {
         answer = ask(number, call, size, is_nonblocking);
     }
-    if (!answer.is_right) {
+    if (!answer.is_right && answer.result == -ETIMEDOUT && has_more_grace) {
+        was_too_slow = true;
+    } else if (!answer.is_right) {
         const struct kind kind = open_kind(number);
         CHECK(false);
         (void)fprintf(stderr, "  %s, %s of %zu bytes%s: %td, and late %td; the system call says %td\n", kind.name,
@@ -188,7 +192,7 @@ static intptr_t compares_all(void *argument) {
         if (kind.name == NULL) {
             return 0;
         }
-        for (int i = 0; i < 4 * call_count; i++) {
+        for (int i = 0; i < 4 * call_count && !was_too_slow; i++) {
             compare(number, i / 4, i % 2 == 0 ? 0 : sizeof(bytes), i / 2 % 2 != 0);
         }
     }
@@ -196,12 +200,19 @@ static intptr_t compares_all(void *argument) {
 
 static void reads_and_writes_mean_what_the_system_calls_mean(void **state) {
     (void)state;
-    verge_manual_clock clock = {SECOND};
-    verge_runtime_options options = runtime_options(1);
-    options.virtual_clock = &clock;
-    options.precision_ns = 1;
-    options.io_grace_ns = MS / 2;
-    (void)run_with(options, compares_all, NULL);
+    static const uint64_t graces_ns[] = {MS / 2, 5 * MS, 50 * MS, 500 * MS};
+    const size_t grace_count = sizeof(graces_ns) / sizeof(graces_ns[0]);
+    was_too_slow = true;
+    for (size_t i = 0; i < grace_count && was_too_slow; i++) {
+        verge_manual_clock clock = {SECOND};
+        verge_runtime_options options = runtime_options(1);
+        options.virtual_clock = &clock;
+        options.precision_ns = 1;
+        options.io_grace_ns = graces_ns[i];
+        has_more_grace = i + 1 < grace_count;
+        was_too_slow = false;
+        (void)run_with(options, compares_all, NULL);
+    }
 }
 
 /* ---- opening a pipe of the file system: its other end is waited for ---- */
@@ -231,7 +242,7 @@ static intptr_t opens_both_ends(void *argument) {
     }
     for (int i = 0; i < 2; i++) {
         verge_task *first = spawn(ends[i], &deadline_ns);
-        CHECK_EQUAL(verge_join_until(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT); /* nobody is there */
+        CHECK_EQUAL(verge_join(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT); /* nobody is there */
         const int second = (int)ends[1 - i](&deadline_ns);
         const int fd = (int)join(first);
         CHECK(fd >= 0 && second >= 0);
@@ -242,7 +253,7 @@ static intptr_t opens_both_ends(void *argument) {
         CHECK_EQUAL(ends[i](&soon_ns), -ETIMEDOUT);
         CHECK_EQUAL(ends[i](&past_ns), -ETIMEDOUT);
         verge_task *cancelled = spawn(ends[i], &deadline_ns);
-        CHECK_EQUAL(verge_join_until(cancelled, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT);
+        CHECK_EQUAL(verge_join(cancelled, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT);
         CHECK_EQUAL(verge_task_cancel(cancelled), 0);
         CHECK_EQUAL(join(cancelled), -ECANCELED);
     }

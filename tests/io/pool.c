@@ -40,7 +40,7 @@ static intptr_t keep(void *argument) {
 
 static intptr_t keeps_the_thread(void *argument) {
     intptr_t result = -1;
-    CHECK_EQUAL(verge_blocking(keep, argument, &result, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(keep, argument, NULL, &result, VERGE_NEVER), 0);
     return result;
 }
 
@@ -61,7 +61,7 @@ static intptr_t do_nothing(void *argument) {
 static void let_go(void) {
     CHECK_EQUAL(sem_post(&may_go), 0);
     CHECK_EQUAL(join(keeper), 0); /* not -ETIMEDOUT: nobody has waited for the thread */
-    CHECK_EQUAL(verge_blocking(do_nothing, NULL, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(do_nothing, NULL, NULL, NULL, VERGE_NEVER), 0);
 }
 
 static bool exists(const char *name) {
@@ -78,7 +78,7 @@ static int create(uint64_t deadline_ns) {
 static int run_touch(uint64_t deadline_ns) {
     const char *const arguments[] = {"touch", path, NULL};
     verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options), 0);
+    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
     options.arguments = arguments;
     verge_process_result result = {.struct_size = sizeof(result), .has_begun = true};
     const int error = verge_run_process(&options, &result, deadline_ns);
@@ -171,7 +171,7 @@ static intptr_t runs_for_ever(void *argument) {
                    program.grace_ns != 0 ? "trap '' TERM; " : "", program.said);
     const char *const arguments[] = {"sh", "-c", script, NULL};
     verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options), 0);
+    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
     options.arguments = arguments;
     options.grace_ns = program.grace_ns;
     verge_process_result result = {.struct_size = sizeof(result)};

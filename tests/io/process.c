@@ -108,7 +108,7 @@ static int run_program(const char *const *arguments, verge_process_options *opti
 
 static verge_process_options process_options(void) {
     verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options), 0);
+    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
     return options;
 }
 
@@ -228,7 +228,7 @@ static void mistakes_start_nothing(void **state) {
     verge_process_result result = {.struct_size = sizeof(result)};
     verge_process_options options = process_options();
     assert_int_equal(verge_run_process(&options, &result, VERGE_NEVER), -EPERM);
-    assert_int_equal(verge_process_options_init(NULL), -EINVAL);
+    assert_int_equal(verge_process_options_init(NULL, sizeof(verge_process_options)), -EINVAL);
 }
 
 /* ---- programs that are killed ---- */

@@ -9,7 +9,6 @@
 
 #include "io/support.h"
 #include "support/steps.h"
-#include "task/task_internal.h"
 
 #if defined(VERGE_TEST_LIBURING)
 #include <liburing.h>
@@ -449,7 +448,7 @@ static struct {
     _Atomic bool has_begun;  /* and runs */
 } late;
 
-/* The other worker has not seen yet that the run is over; or, in virtual time, it is its turn after the one of the
+/* The other worker has not seen yet that the run is over; or, in virtual time, its next round comes after the
  * end. */
 static void come_late(const char *step) {
     const bool is_other = pthread_equal(pthread_self(), late.thread) == 0;
@@ -470,7 +469,7 @@ static intptr_t reads_late(void *argument) {
 static void *spawns_late(void *argument) {
     (void)argument;
     await(&late.is_over);
-    CHECK_EQUAL(verge_runtime_spawn(late.runtime, 1, reads_late, NULL, NULL), 0);
+    CHECK_EQUAL(spawn_at(late.runtime, 1, reads_late, NULL, NULL), 0);
     atomic_store(&late.is_spawned, true);
     return NULL;
 }

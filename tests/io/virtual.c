@@ -6,8 +6,9 @@
 #include <pthread.h>
 
 #include "io/support.h"
+#include "reactor/reactor.h"
 #include "support/steps.h"
-#include "task/task_internal.h"
+#include "task/runner.h"
 
 /* ---- a cancellation, which takes no time ---- */
 

@@ -8,41 +8,43 @@
 static char called[64]; /* the names of the timers that were called back, in order */
 
 struct named {
-    verge_loop_timer timer; /* first: a callback gets the object */
+    verge_loop_timer timer;
     char name;
     verge_loop *loop;
-    verge_loop_timer *other;
+    struct named *other;
     uint64_t deadline;
 };
 
-static void note(verge_loop_timer *timer) {
-    const struct named *named = (const struct named *)timer;
+static void note(void *data, verge_loop_timer *timer) {
+    const struct named *named = data;
+    (void)timer;
     const size_t length = strlen(called);
     called[length] = named->name;
     called[length + 1] = '\0';
 }
 
-static void note_and_stop_other(verge_loop_timer *timer) {
-    const struct named *named = (const struct named *)timer;
-    note(timer);
-    assert_int_equal(verge_loop_stop(named->loop, named->other), 0);
+static void note_and_stop_other(void *data, verge_loop_timer *timer) {
+    const struct named *named = data;
+    note(data, timer);
+    assert_int_equal(verge_loop_cancel(named->loop, &named->other->timer), 0);
 }
 
-static void note_and_start_other(verge_loop_timer *timer) {
-    const struct named *named = (const struct named *)timer;
-    note(timer);
-    assert_int_equal(verge_loop_start(named->loop, named->other, note, named->deadline, 0), 0);
+static void note_and_start_other(void *data, verge_loop_timer *timer) {
+    const struct named *named = data;
+    note(data, timer);
+    assert_int_equal(verge_loop_start(named->loop, &named->other->timer, note, named->other, named->deadline, 0), 0);
 }
 
-static void note_and_free(verge_loop_timer *timer) {
-    note(timer);
-    free(timer);
+static void note_and_free(void *data, verge_loop_timer *timer) {
+    note(data, timer);
+    free(data);
 }
 
 static size_t counted;
 
-static void count(verge_loop_timer *timer) {
+static void count(void *data, verge_loop_timer *timer) {
     assert_non_null(timer);
+    assert_null(data);
     counted++;
 }
 
@@ -54,15 +56,15 @@ static void expect(verge_loop *loop, uint64_t now, const char *names) {
 }
 
 static verge_loop loop_new(void) {
-    const verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    const verge_wheel_options options = options_of(VERGE_PRESET_YOUR_UNIT);
     verge_loop loop;
     assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
     return loop;
 }
 
 static void start(verge_loop *loop, struct named *named, uint64_t deadline, uint64_t repeat) {
-    assert_int_equal(verge_loop_start(loop, &named->timer, note, deadline, repeat), 0);
-    assert_true(verge_loop_is_active(&named->timer));
+    assert_int_equal(verge_loop_start(loop, &named->timer, note, named, deadline, repeat), 0);
+    assert_true(verge_loop_is_pending(&named->timer));
 }
 
 static void how_long_to_sleep(void **state) {
@@ -110,29 +112,29 @@ static void order_of_deadlines_and_of_starts(void **state) {
 }
 
 /* E2 */
-static void zero_is_the_next_turn(void **state) {
+static void zero_is_the_next_round(void **state) {
     (void)state;
     verge_loop loop = loop_new();
     struct named b = {.name = 'b'};
-    struct named a = {.name = 'a', .loop = &loop, .other = &b.timer, .deadline = 0};
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 5, 0), 0);
+    struct named a = {.name = 'a', .loop = &loop, .other = &b, .deadline = 0};
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 5, 0), 0);
     expect(&loop, 5, "a");
     assert_int_equal(verge_loop_timeout(loop.wheel, 5), 0);
-    expect(&loop, 5, "b"); /* time stands still, and it is another turn */
+    expect(&loop, 5, "b"); /* time stands still, and it is another round */
     wheel_end(loop.wheel);
     /* In the middle of a tick, too. */
     assert_int_equal(verge_loop_init(&loop, wheel_new(NULL)), 0);
     expect(&loop, 10 * TICK + 5, "");
     a.deadline = 10 * TICK + 5;
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 10 * TICK + 3, 0), 0);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 10 * TICK + 3, 0), 0);
     expect(&loop, 10 * TICK + 5, "a");
     assert_int_equal(verge_loop_timeout_ms(loop.wheel, 10 * TICK + 5), 0);
     expect(&loop, 10 * TICK + 5, "b");
     wheel_end(loop.wheel);
     loop = loop_new();
-    /* One that is due and is started anew in this turn is not called back in it. */
+    /* One that is due and is started anew in this round is not called back in it. */
     a.deadline = 6;
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, 6, 0), 0);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 6, 0), 0);
     start(&loop, &b, 6, 0);
     expect(&loop, 6, "a");
     expect(&loop, 6, "b");
@@ -145,13 +147,13 @@ static void stopped_by_another(void **state) {
     verge_loop loop = loop_new();
     struct named b = {.name = 'b'};
     struct named c = {.name = 'c'};
-    struct named a = {.name = 'a', .loop = &loop, .other = &b.timer};
-    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_stop_other, 5, 0), 0);
+    struct named a = {.name = 'a', .loop = &loop, .other = &b};
+    assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_stop_other, &a, 5, 0), 0);
     start(&loop, &b, 5, 7);
     start(&loop, &c, 5, 0);
     expect(&loop, 100, "ac");
-    assert_false(verge_loop_is_active(&b.timer));
-    assert_int_equal(verge_loop_stop(&loop, &b.timer), -ENOENT);
+    assert_false(verge_loop_is_pending(&b.timer));
+    assert_int_equal(verge_loop_cancel(&loop, &b.timer), -ENOENT);
     expect(&loop, 1000, "");
     wheel_end(loop.wheel);
 }
@@ -161,6 +163,7 @@ static void repeats_until_stopped(void **state) {
     (void)state;
     verge_loop loop = loop_new();
     struct named a = {.name = 'a'};
+    struct named b = {.name = 'b'};
     start(&loop, &a, 5, 10);
     expect(&loop, 4, "");
     expect(&loop, 5, "a");
@@ -168,8 +171,9 @@ static void repeats_until_stopped(void **state) {
     expect(&loop, 15, "a");
     expect(&loop, 100, "a");
     expect(&loop, 109, "");
-    expect(&loop, 110, "a");
-    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
+    a.timer.data = &b; /* for all calls from now on */
+    expect(&loop, 110, "b");
+    assert_int_equal(verge_loop_cancel(&loop, &a.timer), 0);
     expect(&loop, 1000, "");
     start(&loop, &a, 1005, 10); /* with a period, and without */
     start(&loop, &a, 1006, 0);
@@ -186,7 +190,7 @@ static void freed_by_its_callback(void **state) {
         struct named *named = calloc(1, sizeof(*named));
         assert_non_null(named);
         named->name = 'x';
-        assert_int_equal(verge_loop_start(&loop, &named->timer, note_and_free, 10, 0), 0);
+        assert_int_equal(verge_loop_start(&loop, &named->timer, note_and_free, named, 10, 0), 0);
     }
     expect(&loop, 10, "xxxxxxxxxx");
     wheel_end(loop.wheel);
@@ -198,20 +202,20 @@ static void no_memory(void **state) {
     enum { COUNT = 1000, PERIOD = 100000000 };
     struct verge_test_allocator memory;
     verge_loop loop;
-    assert_int_equal(verge_loop_init(&loop, wheel_in(&memory, VERGE_PRESET_MILLISECONDS)), 0);
+    assert_int_equal(verge_loop_init(&loop, wheel_in(&memory, VERGE_PRESET_YOUR_UNIT)), 0);
     static verge_loop_timer timers[COUNT];
     memory.fail_from = memory.calls + 1;
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_loop_start(&loop, &timers[i], count, 10 + i, PERIOD), 0);
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, NULL, 10 + i, PERIOD), 0);
     }
-    for (uint64_t turn = 0; turn < 40; turn++) {
+    for (uint64_t round = 0; round < 40; round++) {
         counted = 0;
-        assert_int_equal(verge_loop_run(&loop, COUNT + 10 + turn * PERIOD), COUNT);
+        assert_int_equal(verge_loop_run(&loop, COUNT + 10 + round * PERIOD), COUNT);
         assert_int_equal(counted, COUNT);
-        assert_true(verge_loop_is_active(&timers[turn]));
+        assert_true(verge_loop_is_pending(&timers[round]));
     }
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_loop_stop(&loop, &timers[i]), 0);
+        assert_int_equal(verge_loop_cancel(&loop, &timers[i]), 0);
     }
     wheel_end(loop.wheel);
     verge_test_allocator_assert_empty(&memory);
@@ -226,15 +230,16 @@ static void a_start_that_fails(void **state) {
     assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
     struct named a = {.name = 'a', .loop = &loop};
     const uint64_t too_far = verge_wheel_largest_deadline(loop.wheel) + 1;
-    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far, 7), -ERANGE);
-    assert_false(verge_loop_is_active(&a.timer));
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far, 7), -ERANGE);
+    assert_false(verge_loop_is_pending(&a.timer));
     start(&loop, &a, 10, 20);
-    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far, 7), -ERANGE);
-    assert_true(verge_loop_is_active(&a.timer));
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far, 7), -ERANGE);
+    assert_true(verge_loop_is_pending(&a.timer));
     assert_int_equal(verge_loop_timeout(loop.wheel, 0), 10);
     expect(&loop, 9, "");
     expect(&loop, 10, "a");
-    assert_int_equal(verge_loop_start(&loop, &a.timer, count, too_far + 10, 7), -ERANGE); /* also after it was called */
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far + 10, 7),
+                     -ERANGE); /* also after it was called */
     expect(&loop, 29, "");
     expect(&loop, 30, "a");
     expect(&loop, 50, "a");
@@ -250,7 +255,7 @@ static void wake_ups(void **state) {
     assert_int_equal(verge_loop_init(&loop, wheel_new(NULL)), 0);
     uint64_t now_ns = 12345;
     for (size_t i = 0; i < COUNT_OF(sleeps_ns); i++) {
-        assert_int_equal(verge_loop_start(&loop, &timers[i], count, now_ns + sleeps_ns[i], 0), 0);
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, NULL, now_ns + sleeps_ns[i], 0), 0);
     }
     counted = 0;
     size_t wake_up_count = 0;
@@ -268,12 +273,12 @@ static void no_work_limit(void **state) {
     (void)state;
     enum { COUNT = 500 };
     static verge_loop_timer timers[COUNT];
-    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    verge_wheel_options options = options_of(VERGE_PRESET_YOUR_UNIT);
     options.work_limit = 10;
     verge_loop loop;
     assert_int_equal(verge_loop_init(&loop, wheel_new(&options)), 0);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_loop_start(&loop, &timers[i], count, 10 + i % 7, 0), 0);
+        assert_int_equal(verge_loop_start(&loop, &timers[i], count, NULL, 10 + i % 7, 0), 0);
     }
     counted = 0;
     assert_int_equal(verge_loop_run(&loop, 20), COUNT);
@@ -295,7 +300,7 @@ static void the_order_of_a_wheel(void **state) {
                   {VERGE_ORDER_ANY, true, -EBUSY},
                   {VERGE_ORDER_DEADLINE, true, -EBUSY}};
     for (size_t i = 0; i < COUNT_OF(wheels); i++) {
-        verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+        verge_wheel_options options = options_of(VERGE_PRESET_YOUR_UNIT);
         options.order = wheels[i].order;
         verge_loop loop = {0};
         verge_wheel *wheel = wheel_new(&options);
@@ -314,18 +319,18 @@ static void arguments(void **state) {
     struct named a = {.name = 'a'};
     assert_int_equal(verge_loop_init(NULL, loop.wheel), -EINVAL);
     assert_int_equal(verge_loop_init(&loop, NULL), -EINVAL);
-    assert_int_equal(verge_loop_start(NULL, &a.timer, note, 1, 0), -EINVAL);
-    assert_int_equal(verge_loop_start(&loop, NULL, note, 1, 0), -EINVAL);
-    assert_int_equal(verge_loop_start(&loop, &a.timer, NULL, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(NULL, &a.timer, note, &a, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(&loop, NULL, note, &a, 1, 0), -EINVAL);
+    assert_int_equal(verge_loop_start(&loop, &a.timer, NULL, &a, 1, 0), -EINVAL);
     start(&loop, &a, VERGE_NEVER, 1); /* is started, and never called back */
     assert_int_equal(verge_loop_timeout(loop.wheel, 0), -1);
     expect(&loop, VERGE_NEVER / 2, "");
-    assert_int_equal(verge_loop_stop(&loop, &a.timer), 0);
-    assert_int_equal(verge_loop_stop(NULL, &a.timer), -EINVAL);
-    assert_int_equal(verge_loop_stop(&loop, NULL), -EINVAL);
-    assert_int_equal(verge_loop_stop(&loop, &a.timer), -ENOENT);
-    assert_false(verge_loop_is_active(NULL));
-    assert_false(verge_loop_is_active(&a.timer));
+    assert_int_equal(verge_loop_cancel(&loop, &a.timer), 0);
+    assert_int_equal(verge_loop_cancel(NULL, &a.timer), -EINVAL);
+    assert_int_equal(verge_loop_cancel(&loop, NULL), -EINVAL);
+    assert_int_equal(verge_loop_cancel(&loop, &a.timer), -ENOENT);
+    assert_false(verge_loop_is_pending(NULL));
+    assert_false(verge_loop_is_pending(&a.timer));
     assert_int_equal(verge_loop_run(NULL, 5), 0);
     wheel_end(loop.wheel);
 }
@@ -334,7 +339,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_long_to_sleep),
         cmocka_unit_test(order_of_deadlines_and_of_starts),
-        cmocka_unit_test(zero_is_the_next_turn),
+        cmocka_unit_test(zero_is_the_next_round),
         cmocka_unit_test(stopped_by_another),
         cmocka_unit_test(repeats_until_stopped),
         cmocka_unit_test(freed_by_its_callback),

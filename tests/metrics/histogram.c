@@ -35,12 +35,12 @@ static void an_empty_histogram_has_all_its_bounds(void **state) {
 static void buckets_add_up(void **state) {
     (void)state;
     verge_histogram histogram = {0};
-    verge_histogram_record(&histogram, 0);
-    verge_histogram_record_many(&histogram, 3, 10);
-    verge_histogram_record_many(&histogram, 4, 100);
-    verge_histogram_record(&histogram, 1023);
-    verge_histogram_record(&histogram, 1024);
-    verge_histogram_record(&histogram, UINT64_C(1) << 63);
+    verge_histogram_record(&histogram, 0, 1);
+    verge_histogram_record(&histogram, 3, 10);
+    verge_histogram_record(&histogram, 4, 100);
+    verge_histogram_record(&histogram, 1023, 1);
+    verge_histogram_record(&histogram, 1024, 1);
+    verge_histogram_record(&histogram, UINT64_C(1) << 63, 1);
     assert_true(write_one(&histogram, VERGE_METRICS_PLAIN) > 0);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "app_x_bucket{le=\"0\"}"), 1);
@@ -60,9 +60,9 @@ static void buckets_add_up(void **state) {
 static void seconds_are_exact(void **state) {
     (void)state;
     verge_histogram histogram = {0};
-    verge_histogram_record(&histogram, 5);
-    verge_histogram_record(&histogram, UINT64_C(61000000001));
-    verge_histogram_record(&histogram, UINT64_C(1) << 50); /* beyond the last bound */
+    verge_histogram_record(&histogram, 5, 1);
+    verge_histogram_record(&histogram, UINT64_C(61000000001), 1);
+    verge_histogram_record(&histogram, UINT64_C(1) << 50, 1); /* beyond the last bound */
     assert_true(write_one(&histogram, VERGE_METRICS_SECONDS_FROM_NS) > 0);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "app_x_bucket{le=\"0.000001023\"}"), 1);
@@ -77,7 +77,7 @@ static void several_share_a_family(void **state) {
     (void)state;
     verge_histogram first = {0};
     verge_histogram second = {0};
-    verge_histogram_record(&second, 9);
+    verge_histogram_record(&second, 9, 1);
     const verge_histogram *const histograms[] = {&first, &second};
     const verge_label *const labels[] = {
         (const verge_label[]){{"route", "/a"}, {NULL, NULL}},

@@ -18,9 +18,9 @@ static int drop_wheel(void **state) {
     return 0;
 }
 
-static int with_label(const verge_wheel *wheel, const char *name, const char *value) {
-    const verge_label labels[] = {{"first", "1"}, {name, value}, {NULL, NULL}};
-    return verge_wheel_metrics(wheel, labels, text, sizeof(text));
+static int with_label(verge_wheel *wheel, const char *name, const char *value) {
+    const verge_label *const labels[] = {(const verge_label[]){{"first", "1"}, {name, value}, {NULL, NULL}}};
+    return verge_wheel_metrics(&wheel, labels, 1, text, sizeof(text));
 }
 
 static void names(void **state) {
@@ -77,10 +77,10 @@ static void values_are_utf8(void **state) {
     }
 }
 
-static int of_two(const verge_wheel *wheel, const verge_label *first, const verge_label *second) {
-    const verge_wheel *const wheels[] = {wheel, wheel};
+static int of_two(verge_wheel *wheel, const verge_label *first, const verge_label *second) {
+    verge_wheel *const wheels[] = {wheel, wheel};
     const verge_label *const labels[] = {first, second};
-    return verge_wheels_metrics(wheels, labels, 2, text, sizeof(text));
+    return verge_wheel_metrics(wheels, labels, 2, text, sizeof(text));
 }
 
 static void labels_tell_sources_apart(void **state) {

@@ -15,17 +15,18 @@ static intptr_t nap(void *argument) {
 }
 
 static intptr_t first_task(void *argument) {
+    verge_runtime *runtime = argument;
     verge_task *task;
-    if (verge_spawn(nap, NULL, &task) != 0 || verge_join(task, NULL) != 0) {
+    if (verge_spawn(nap, NULL, &task) != 0 || verge_join(task, NULL, VERGE_NEVER) != 0) {
         return 1;
     }
-    return verge_runtime_metrics(argument, NULL, text, sizeof(text)) < 0;
+    return verge_runtime_metrics(&runtime, NULL, 1, text, sizeof(text)) < 0;
 }
 
 static verge_runtime *make_runtime(verge_manual_clock *clock) {
     verge_runtime_options options;
     verge_runtime *runtime = NULL;
-    assert_int_equal(verge_runtime_options_init(&options), 0);
+    assert_int_equal(verge_runtime_options_init(&options, sizeof(options)), 0);
     options.worker_count = 1;
     options.virtual_clock = clock;
     assert_int_equal(verge_runtime_create(&options, &runtime), 0);
@@ -47,7 +48,7 @@ static void the_numbers_are_those_of_the_runtime(void **state) {
 
     verge_runtime_stats stats = {.struct_size = sizeof(stats)};
     assert_int_equal(verge_runtime_get_stats(runtime, &stats), 0);
-    exposition_expect_length(verge_runtime_metrics(runtime, NULL, text, sizeof(text)), text);
+    exposition_expect_length(verge_runtime_metrics(&runtime, NULL, 1, text, sizeof(text)), text);
     assert_int_equal(exposition_number(text, "verge_runtime_tasks"), 0);
     assert_int_equal(exposition_number(text, "verge_runtime_switches_total"), stats.switches);
     assert_int_equal(exposition_number(text, "verge_runtime_stack_size"), stats.stack_size);
@@ -62,12 +63,12 @@ static void several_runtimes_share_their_families(void **state) {
         (const verge_label[]){{"runtime", "a"}, {NULL, NULL}},
         (const verge_label[]){{"runtime", "b"}, {NULL, NULL}},
     };
-    exposition_expect_length(verge_runtimes_metrics(runtimes, labels, 2, text, sizeof(text)), text);
+    exposition_expect_length(verge_runtime_metrics(runtimes, labels, 2, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_runtime_tasks{runtime=\"a\"}"), 0);
     assert_int_equal(exposition_number(text, "verge_runtime_spawned_total{runtime=\"b\"}"), 0);
-    assert_int_equal(verge_runtimes_metrics(runtimes, NULL, 2, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_runtime_metrics(NULL, NULL, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_runtime_metrics(runtimes, NULL, 2, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_runtime_metrics(NULL, NULL, 1, text, sizeof(text)), -EINVAL);
     assert_int_equal(verge_runtime_destroy(runtimes[0]), 0);
     assert_int_equal(verge_runtime_destroy(runtimes[1]), 0);
 }

@@ -22,15 +22,19 @@ static verge_service *make_service(verge_worker **ret_worker) {
     verge_worker_options unbound;
     verge_service *service = NULL;
     verge_manual_clock_set(&manual, 0);
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     options.clock = verge_clock_manual(&manual);
     assert_int_equal(verge_service_create(&options, &service), 0);
-    assert_int_equal(verge_worker_options_init(&unbound), 0);
+    assert_int_equal(verge_worker_options_init(&unbound, sizeof(unbound)), 0);
     unbound.unbound = true;
     assert_int_equal(verge_worker_join(service, &unbound, ret_worker), 0);
     return service;
+}
+
+static int write_one(verge_service *service) {
+    return verge_service_metrics(&service, NULL, 1, text, sizeof(text));
 }
 
 static void the_numbers_are_those_of_the_service(void **state) {
@@ -38,15 +42,15 @@ static void the_numbers_are_those_of_the_service(void **state) {
     verge_worker *worker = NULL;
     verge_service *service = make_service(&worker);
     verge_timer timer;
-    assert_int_equal(verge_service_start_at(service, 10 * MS, on_timer, NULL, NULL), 0);
-    assert_int_equal(verge_service_start_at(service, 500 * MS, on_timer, NULL, NULL), 0);
-    assert_int_equal(verge_service_start_at(service, 500 * MS, on_timer, NULL, &timer), 0);
+    assert_int_equal(verge_service_start(service, 10 * MS, on_timer, NULL, NULL), 0);
+    assert_int_equal(verge_service_start(service, 500 * MS, on_timer, NULL, NULL), 0);
+    assert_int_equal(verge_service_start(service, 500 * MS, on_timer, NULL, &timer), 0);
     assert_int_equal(verge_service_reset(service, timer, 600 * MS), 0);
     assert_int_equal(verge_service_cancel(service, timer), 0);
     verge_manual_clock_set(&manual, 60 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 1);
 
-    exposition_expect_length(verge_service_metrics(service, NULL, text, sizeof(text)), text);
+    exposition_expect_length(write_one(service), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_service_pending"), 1);
     assert_int_equal(exposition_number(text, "verge_service_started_total"), 3);
@@ -70,7 +74,7 @@ static void every_statistic_is_there(void **state) {
     (void)state;
     verge_worker *worker = NULL;
     verge_service *service = make_service(&worker);
-    assert_true(verge_service_metrics(service, NULL, text, sizeof(text)) > 0);
+    assert_true(write_one(service) > 0);
     size_t families = 0;
     for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
         families++;
@@ -86,23 +90,23 @@ static void several_services_share_their_families(void **state) {
     verge_worker *workers[2] = {NULL, NULL};
     verge_service *first = make_service(&workers[0]);
     verge_service *second = make_service(&workers[1]);
-    const verge_service *const services[] = {first, second, NULL};
+    verge_service *const services[] = {first, second, NULL};
     const verge_label *const labels[] = {
         (const verge_label[]){{"service", "requests"}, {NULL, NULL}},
         (const verge_label[]){{"service", "leases"}, {NULL, NULL}},
         NULL,
     };
-    assert_int_equal(verge_service_start_at(second, 10 * MS, on_timer, NULL, NULL), 0);
-    exposition_expect_length(verge_services_metrics(services, labels, 2, text, sizeof(text)), text);
+    assert_int_equal(verge_service_start(second, 10 * MS, on_timer, NULL, NULL), 0);
+    exposition_expect_length(verge_service_metrics(services, labels, 2, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"requests\"}"), 0);
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"leases\"}"), 1);
     assert_int_equal(exposition_number(text, "verge_service_lateness_seconds_count{service=\"leases\"}"), 0);
 
-    assert_int_equal(verge_services_metrics(services, labels, 3, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_services_metrics(services, NULL, 2, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_services_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
-    assert_int_equal(verge_service_metrics(NULL, NULL, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(services, labels, 3, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(services, NULL, 2, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    assert_int_equal(write_one(NULL), -EINVAL);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(verge_worker_leave(workers[i]), 0);
     }
@@ -114,10 +118,10 @@ static verge_service *watched;
 
 static void get_stuck(const verge_firing *firing) {
     (void)firing;
-    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_true(write_one(watched) > 0);
     assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
     verge_manual_clock_advance(&manual, 60 * MS);
-    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_true(write_one(watched) > 0);
     assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 1);
 }
 
@@ -126,17 +130,17 @@ static void who_is_stuck_now(void **state) {
     verge_service_options options;
     verge_worker *worker = NULL;
     verge_manual_clock_set(&manual, 0);
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     options.stuck_after_ns = 50 * MS;
     options.clock = verge_clock_manual(&manual);
     assert_int_equal(verge_service_create(&options, &watched), 0);
     assert_int_equal(verge_worker_join(watched, NULL, &worker), 0);
-    assert_int_equal(verge_service_start_at(watched, 10 * MS, get_stuck, NULL, NULL), 0);
+    assert_int_equal(verge_service_start(watched, 10 * MS, get_stuck, NULL, NULL), 0);
     verge_manual_clock_set(&manual, 20 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 1);
-    assert_true(verge_service_metrics(watched, NULL, text, sizeof(text)) > 0);
+    assert_true(write_one(watched) > 0);
     assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(watched, NULL, NULL), 0);
@@ -144,11 +148,11 @@ static void who_is_stuck_now(void **state) {
 
 static void start_labelled(verge_service *service, const char *label, uint64_t deadline_ns) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = on_timer;
     options.label = label;
     options.deadline_ns = deadline_ns;
-    assert_int_equal(verge_service_start(service, &options, NULL), 0);
+    assert_int_equal(verge_service_start_with(service, &options, NULL), 0);
 }
 
 static void timers_by_what_started_them(void **state) {
@@ -162,18 +166,18 @@ static void timers_by_what_started_them(void **state) {
     }
     start_labelled(service, "late\xff", 8000 * MS);
     start_labelled(service, "late\xff", 9500 * MS);
-    assert_int_equal(verge_service_start_at(service, 20000 * MS, on_timer, NULL, NULL), 0);
-    exposition_expect_length(verge_service_source_metrics(service, NULL, text, sizeof(text)), text);
+    assert_int_equal(verge_service_start(service, 20000 * MS, on_timer, NULL, NULL), 0);
+    exposition_expect_length(verge_service_source_metrics(&service, NULL, 1, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"a \\\"label\\\"\"}"), 5);
     assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"a \\\"label\\\"\"}"), 0);
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"late?\"}"), 2);
     assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"late?\"}"), 1);
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"on_timer\"}"), 1);
-    const verge_label wrong[] = {{"source", "mine"}, {NULL, NULL}};
-    assert_int_equal(verge_service_source_metrics(service, wrong, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_service_source_metrics(NULL, NULL, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_services_source_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    const verge_label *const wrong[] = {(const verge_label[]){{"source", "mine"}, {NULL, NULL}}};
+    assert_int_equal(verge_service_source_metrics(&service, wrong, 1, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_source_metrics(NULL, NULL, 1, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_source_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }

@@ -20,7 +20,7 @@ void before_unchanged(struct run *run, const struct before *before) {
     struct before after = before_call(run);
     if (after.failures > before->failures) { /* what was allocated before memory ran out may be kept */
         after.stats.bytes = before->stats.bytes;
-        after.stats.records = before->stats.records;
+        after.stats.nodes = before->stats.nodes;
     }
     RUN_CHECK(run, memcmp(&after.stats, &before->stats, sizeof(after.stats)) == 0,
               "a failed call changed the statistics");

@@ -49,7 +49,7 @@ static void poll_some(struct behind *behind, uint64_t now_ns, size_t limit) {
 }
 
 /*
- * Each entry is moved at most once for each of its levels, up to the last of time, filed again at most once, and
+ * Each node is moved at most once for each of its levels, up to the last of time, filed again at most once, and
  * sorted: it takes part in as many merges as their number has bits. Whoever moved it again and again did more.
  */
 static void check_work(struct behind *behind) {
@@ -61,7 +61,7 @@ static void check_work(struct behind *behind) {
 void run_fall_behind(struct run *run) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
-    struct behind behind = {.run = run, .timers = stats.entries};
+    struct behind behind = {.run = run, .timers = stats.linked};
     const bool is_long = verge_test_chance(&run->random, 8);
     const uint64_t steps = 2 + verge_test_below(&run->random, is_long ? 400 : 20);
     run_schedule_at(run, run_random_deadline(run));

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "verge/wheel.h"
+#include "verge/wheel_more.h"
 
 struct model_timer {
     verge_timer handle; /* 0: a timeout, known by its data */
@@ -57,7 +57,6 @@ struct model {
     uint64_t cancelled;
     uint64_t disturbed; /* moved + cancelled, when a poll returned the last timer */
     uint64_t expired;
-    uint64_t cleared;
     size_t timeouts;         /* of the timers */
     size_t reserved_handles; /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
 };

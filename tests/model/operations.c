@@ -41,7 +41,7 @@ void run_schedule_at(struct run *run, uint64_t deadline_ns) {
     const struct before b = before_call(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
     verge_timer timer = 0;
-    const int error = verge_wheel_schedule(run->wheel, deadline_ns, next_data(run), &timer);
+    const int error = verge_wheel_start(run->wheel, deadline_ns, next_data(run), &timer);
     scheduled(run, &b, error, model_judge(&run->model, deadline_ns, largest_ns), timer, deadline_ns);
 }
 
@@ -68,7 +68,7 @@ static void do_schedule_window(struct run *run) {
     const struct before b = before_call(run);
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
     verge_timer timer = 0;
-    const int error = verge_wheel_schedule_window(run->wheel, earliest_ns, latest_ns, next_data(run), &timer);
+    const int error = verge_wheel_start_window(run->wheel, earliest_ns, latest_ns, next_data(run), &timer);
     if (earliest_ns > latest_ns) {
         scheduled(run, &b, error, -EINVAL, timer, 0);
         return;
@@ -91,7 +91,7 @@ static void do_schedule_best_fit(struct run *run) {
     const struct before b = before_call(run);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 12345;
-    const int error = verge_wheel_schedule_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
+    const int error = verge_wheel_start_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
     if (error == 0 && run->model.options.coarse) { /* it may stop before the target, but not before now */
         const bool is_past = deadline_ns <= run->model.now_ns;
         RUN_CHECK_VALUES(run, wheel_deadline_ns <= deadline_ns && (is_past || wheel_deadline_ns > run->model.now_ns),
@@ -105,7 +105,7 @@ static void do_schedule_best_fit(struct run *run) {
 /* ---- handles ---- */
 
 /* 0 if there is none, or it is a timeout. */
-static verge_timer random_live(struct run *run) {
+static verge_timer random_pending(struct run *run) {
     return run->model.count == 0 ? 0 : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
 }
 
@@ -119,7 +119,7 @@ static verge_timer random_issued(struct run *run) {
 }
 
 static verge_timer random_forged(struct run *run) {
-    const verge_timer genuine = verge_test_chance(&run->random, 2) ? random_live(run) : random_issued(run);
+    const verge_timer genuine = verge_test_chance(&run->random, 2) ? random_pending(run) : random_issued(run);
     switch (verge_test_below(&run->random, 8)) {
     case 0:
         return 0;
@@ -147,7 +147,7 @@ static verge_timer random_handle(struct run *run) {
     case 1:
         return random_issued(run);
     default:
-        return random_live(run);
+        return random_pending(run);
     }
 }
 
@@ -228,8 +228,8 @@ static void reschedule_to(struct run *run, verge_timer timer, uint64_t deadline_
     const struct before b = before_call(run);
     verge_timer moved = timer;
     const int error = known != NULL && verge_test_chance(&run->random, 2)
-                          ? verge_wheel_rearm(run->wheel, &moved, deadline_ns, known->data)
-                          : verge_wheel_reschedule(run->wheel, timer, deadline_ns);
+                          ? verge_wheel_start_or_reset(run->wheel, &moved, deadline_ns, known->data)
+                          : verge_wheel_reset(run->wheel, timer, deadline_ns);
     RUN_CHECK_EQUAL(run, moved, timer, "rearm: the handle of a pending timer stays");
     if (bad_handle == 0 && bad_time == 0 && !before_ran_out(run, &b, error)) {
         RUN_CHECK_EQUAL(run, error, 0, "reschedule failed");
@@ -251,7 +251,7 @@ static void do_reschedule(struct run *run) {
 
 /* As an idle timeout: pushed back a little, again and again, and then far. */
 static void do_push_back(struct run *run) {
-    const verge_timer timer = random_live(run);
+    const verge_timer timer = random_pending(run);
     if (timer == 0) {
         return;
     }
@@ -320,7 +320,7 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
         const bool is_out_of_work = run->model.options.work_limit != 0 && verge_wheel_has_backlog(run->wheel);
         RUN_CHECK(run, count > 0 || is_out_of_work, "poll_to_next stops, and not at a timer");
     }
-    if (!b.was_narrow || b.stats.entries <= verge__narrow_max) {
+    if (!b.was_narrow || b.stats.linked <= verge__narrow_max) {
         before_not_allocated(run, &b);
     }
     before_gave_back(run, &b);
@@ -355,9 +355,9 @@ static void do_poll_to_next(struct run *run) {
     run_poll(run, MODEL_POLL_TO_NEXT, run_random_now(run), random_limit(run));
 }
 
-/* As a loop that sleeps does: it must get somewhere with every turn. */
+/* As a loop that sleeps does: it must get somewhere with every round. */
 static void do_sleep_and_poll(struct run *run) {
-    for (uint64_t turns = verge_test_below(&run->random, 16); turns > 0 && run->model.count > 0; turns--) {
+    for (uint64_t rounds = verge_test_below(&run->random, 16); rounds > 0 && run->model.count > 0; rounds--) {
         const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);
         if (wakeup_ns > run->model.now_ns && wakeup_ns - run->model.now_ns > run->model.precision_ns * 64) {
             return;
@@ -370,7 +370,7 @@ static void do_set_start(struct run *run) {
     const bool last_tick = verge_test_chance(&run->random, 32);
     const uint64_t start_ns = last_tick ? UINT64_MAX : verge_test_magnitude(&run->random) / 4;
     const struct before b = before_call(run);
-    const int error = verge_wheel_set_start(run->wheel, start_ns);
+    const int error = verge_wheel_set_start_time(run->wheel, start_ns);
     if (run->model.count > 0) {
         RUN_CHECK(run, error == -EBUSY || (last_tick && error == -EINVAL), "set_start with timers pending");
     } else if (!last_tick) {
@@ -415,15 +415,15 @@ static void do_compact(struct run *run) {
     before_gave_back(run, &b);
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     (void)verge_wheel_get_stats(run->wheel, &stats);
-    RUN_CHECK_VALUES(run, stats.garbage == 0, "compact left garbage", stats.garbage, 0);
+    RUN_CHECK_VALUES(run, stats.idle == 0, "compact left idle nodes", stats.idle, 0);
 }
 
 static void do_clear(struct run *run) {
     if (!verge_test_chance(&run->random, 8)) {
         return;
     }
-    verge_wheel_clear(run->wheel);
-    run->model.cleared += run->model.count;
+    verge_wheel_cancel_all(run->wheel);
+    run->model.cancelled += run->model.count;
     run->model.count = 0;
     run->model.timeouts = 0;
     RUN_CHECK(run, !verge_wheel_has_backlog(run->wheel), "a backlog after clear");

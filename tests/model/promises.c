@@ -60,16 +60,16 @@ void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_po
 }
 
 /*
- * What a poll that returned `count` did to entries is counted by itself and, apart from that, by the statistics. Where
+ * What a poll that returned `count` did to nodes is counted by itself and, apart from that, by the statistics. Where
  * poll_to_next stops is found by looking for the next deadline, which is no work of the poll.
  */
 static void check_work(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t work_limit = run->model.options.work_limit;
-    const uint64_t moved = stats.entries_moved - before->entries_moved;
+    const uint64_t moved = stats.nodes_moved - before->nodes_moved;
     const uint64_t inspected =
-        count + stats.entries_refiled - before->entries_refiled + stats.entries_dropped - before->entries_dropped;
+        count + stats.nodes_refiled - before->nodes_refiled + stats.nodes_dropped - before->nodes_dropped;
     if (work_limit != 0 && (kind != MODEL_POLL_TO_NEXT || run->model.options.coarse)) {
         RUN_CHECK_VALUES(run, moved <= work_limit, "G8: moved more than the limit", moved, work_limit);
         RUN_CHECK_VALUES(run, inspected <= work_limit, "G8: inspected more than the limit", inspected, work_limit);
@@ -168,64 +168,62 @@ static void check_counts(struct run *run) {
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     RUN_CHECK_EQUAL(run, verge_wheel_count(run->wheel), model->count, "count");
     RUN_CHECK_EQUAL(run, stats.timers, model->count, "stats: timers");
-    RUN_CHECK_EQUAL(run, stats.scheduled, model->scheduled, "stats: scheduled");
+    RUN_CHECK_EQUAL(run, stats.started, model->scheduled, "stats: scheduled");
     RUN_CHECK_EQUAL(run, stats.cancelled, model->cancelled, "stats: cancelled");
     RUN_CHECK_EQUAL(run, stats.expired, model->expired, "stats: expired");
-    RUN_CHECK_EQUAL(run, stats.cleared, model->cleared, "stats: cleared");
     RUN_CHECK_EQUAL(run, stats.bytes, run->memory.bytes_in_use, "stats: bytes");
-    RUN_CHECK_EQUAL(run, stats.records_retired, 0U, "stats: retired");
-    RUN_CHECK_VALUES(run, stats.records >= model_handles_pending(model), "stats: records", stats.records,
+    RUN_CHECK_EQUAL(run, stats.nodes_retired, 0U, "stats: retired");
+    RUN_CHECK_VALUES(run, stats.nodes >= model_handles_pending(model), "stats: records", stats.nodes,
                      model_handles_pending(model));
-    RUN_CHECK_VALUES(run, stats.entries >= stats.garbage, "stats: more garbage than entries", stats.garbage,
-                     stats.entries);
-    RUN_CHECK_VALUES(run, stats.entries - stats.garbage <= model->count, "stats: two entries of one timer",
-                     stats.entries - stats.garbage, model->count);
-    RUN_CHECK_VALUES(run, stats.garbage <= verge__idle_max, "G7: garbage", stats.garbage, model->count);
+    RUN_CHECK_VALUES(run, stats.linked >= stats.idle, "stats: more idle than nodes", stats.idle, stats.linked);
+    RUN_CHECK_VALUES(run, stats.linked - stats.idle <= model->count, "stats: two nodes of one timer",
+                     stats.linked - stats.idle, model->count);
+    RUN_CHECK_VALUES(run, stats.idle <= verge__idle_max, "G7: idle", stats.idle, model->count);
 }
 
-/* How many timers are due, and lie in no level; and how many entries of none do. */
-static void count_due(const struct run *run, uint64_t *ret_active, uint64_t *ret_garbage) {
+/* How many timers are due, and lie in no level; and how many nodes of none do. */
+static void count_due(const struct run *run, uint64_t *ret_active, uint64_t *ret_idle) {
     verge__node **list = NULL;
     *ret_active = 0;
-    *ret_garbage = 0;
+    *ret_idle = 0;
     for (size_t i = run->wheel->calendar.head_count; (list = verge__wheel_list(run->wheel, i)) != NULL; i++) {
         for (verge__node *node = *list; node != NULL; node = node->next) {
             const bool is_pending = verge__timer_is_pending(verge__timer_of_node(node));
             *ret_active += is_pending;
-            *ret_garbage += !is_pending;
+            *ret_idle += !is_pending;
         }
     }
 }
 
 void run_check_levels(struct run *run) {
     uint64_t active = 0;
-    uint64_t garbage = 0;
+    uint64_t idle = 0;
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
-    count_due(run, &active, &garbage);
-    RUN_CHECK_VALUES(run, active + garbage == 0 || verge_wheel_has_backlog(run->wheel) || garbage > 0,
-                     "levels: entries in no level, and no backlog", active, garbage);
+    count_due(run, &active, &idle);
+    RUN_CHECK_VALUES(run, active + idle == 0 || verge_wheel_has_backlog(run->wheel) || idle > 0,
+                     "levels: nodes in no level, and no backlog", active, idle);
     for (size_t k = 0; k < run->model.options.level_count; k++) {
         verge_wheel_level_stats level = {.struct_size = sizeof(level)};
         RUN_CHECK_EQUAL(run, verge_wheel_get_level_stats(run->wheel, k, &level), 0, "get_level_stats failed");
         RUN_CHECK_EQUAL(run, level.resolution_ns, model_resolution(&run->model, k), "levels: resolution");
         RUN_CHECK_VALUES(run, level.slots_used <= level.slots, "levels: slots", level.slots_used, level.slots);
-        RUN_CHECK_VALUES(run, level.slots_used <= level.active + level.garbage, "levels: slots used for nothing",
-                         level.slots_used, level.active + level.garbage);
-        RUN_CHECK_VALUES(run, level.active + level.garbage <= level.capacity, "levels: capacity",
-                         level.active + level.garbage, level.capacity);
+        RUN_CHECK_VALUES(run, level.slots_used <= level.active + level.idle, "levels: slots used for nothing",
+                         level.slots_used, level.active + level.idle);
+        RUN_CHECK_VALUES(run, level.active + level.idle <= level.capacity, "levels: capacity",
+                         level.active + level.idle, level.capacity);
         RUN_CHECK_VALUES(run, level.bytes <= stats.bytes, "levels: bytes", level.bytes, stats.bytes);
         active += level.active;
-        garbage += level.garbage;
+        idle += level.idle;
     }
     RUN_CHECK_EQUAL(run, active, stats.timers, "levels: timers, with those that are due");
-    RUN_CHECK_EQUAL(run, garbage, stats.garbage, "levels: garbage");
+    RUN_CHECK_EQUAL(run, idle, stats.idle, "levels: idle");
 }
 
 static void check_time(struct run *run) {
     const struct model *model = &run->model;
     RUN_CHECK_EQUAL(run, verge_wheel_now(run->wheel), model->now_ns, "now");
-    RUN_CHECK_EQUAL(run, verge_wheel_start(run->wheel), model->options.start_ns, "start");
+    RUN_CHECK_EQUAL(run, verge_wheel_start_time(run->wheel), model->options.start_ns, "start");
     const uint64_t probe_ns = run_random_deadline(run);
     if (probe_ns <= verge_wheel_largest_deadline(run->wheel)) {
         RUN_CHECK_EQUAL(run, verge_wheel_fires_at(run->wheel, probe_ns), model_fires_at(model, probe_ns), "fires_at");

@@ -9,7 +9,7 @@
 static void create_stranger(struct run *run) {
     assert_int_equal(verge_wheel_create(NULL, &run->stranger), 0);
     for (size_t i = 0; i < RUN_STRANGER_TIMERS; i++) {
-        assert_int_equal(verge_wheel_schedule(run->stranger, 1000, NULL, &run->stranger_timers[i]), 0);
+        assert_int_equal(verge_wheel_start(run->stranger, 1000, NULL, &run->stranger_timers[i]), 0);
         if (i % 2 == 0) {
             assert_int_equal(verge_wheel_cancel(run->stranger, run->stranger_timers[i], NULL), 0);
         }
@@ -46,7 +46,7 @@ static void set_up(struct run *run) {
     const size_t some = 20 + (size_t)verge_test_below(&run->random, 100);
     run->timers_max = timers_max[run->profile] != 0 ? timers_max[run->profile] : some;
     verge_test_allocator_init(&run->memory);
-    /* With few idle entries allowed, some are kept and some withdrawn. */
+    /* With few idle nodes allowed, some are kept and some withdrawn. */
     verge__idle_max = verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__IDLE_MAX;
     /* And few timers are enough for a wide calendar. (Another random number would change what kept inputs do.) */
     verge__narrow_max = verge__idle_max < 64 ? 63 - verge__idle_max : VERGE__NARROW_MAX;
@@ -81,22 +81,22 @@ static void tear_down(struct run *run) {
     model_free(&run->model);
 }
 
-/* Everything comes out in the end, and no later than it takes to touch each entry once a level and to sort them all. */
+/* Everything comes out in the end, and no later than it takes to touch each node once a level and to sort them all. */
 static void drain(struct run *run) {
     run->operation = "drain";
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t level_count = run->model.options.level_count;
-    uint64_t polls_left = 100 + (stats.entries + stats.timers) * (level_count + 20);
+    uint64_t polls_left = 100 + (stats.linked + stats.timers) * (level_count + 20);
     while (model_next_expiry(&run->model) != VERGE_NEVER) { /* others never come out */
         RUN_CHECK(run, polls_left-- > 0, "G3: it does not drain");
         run_poll(run, MODEL_POLL, UINT64_MAX, RUN_OUT_MAX);
     }
     run_check_state(run);
-    run->model.cleared += run->model.count;
+    run->model.cancelled += run->model.count;
     run->model.count = 0;
     run->model.timeouts = 0;
-    verge_wheel_clear(run->wheel);
+    verge_wheel_cancel_all(run->wheel);
     run_check_state(run);
 }
 

@@ -28,8 +28,8 @@ static void check_stranger(struct run *run) {
     verge_timeout stranger;
     memset(&stranger, 0, sizeof(stranger));
     const struct before before = before_call(run);
-    RUN_CHECK_EQUAL(run, verge_timeout_clear(run->wheel, &stranger), -ENOENT, "a stranger was cleared");
-    RUN_CHECK_EQUAL(run, verge_timeout_stop(run->wheel, &stranger), -ENOENT, "a stranger was stopped");
+    RUN_CHECK_EQUAL(run, verge_timeout_cancel(run->wheel, &stranger), -ENOENT, "a stranger was cleared");
+    RUN_CHECK_EQUAL(run, verge_timeout_pause(run->wheel, &stranger), -ENOENT, "a stranger was stopped");
     before_unchanged(run, &before);
 }
 
@@ -61,7 +61,7 @@ void run_free_some_timeouts(struct run *run) {
         verge_timeout *timeout = run->timeouts[which];
         struct model_timer *timer = known(run, timeout);
         const struct before before = before_call(run);
-        RUN_CHECK_EQUAL(run, verge_timeout_clear(run->wheel, timeout), timer != NULL ? 0 : -ENOENT, "clear");
+        RUN_CHECK_EQUAL(run, verge_timeout_cancel(run->wheel, timeout), timer != NULL ? 0 : -ENOENT, "clear");
         before_not_allocated(run, &before);
         free(timeout);
         run->timeouts[which] = run->timeouts[--run->timeout_count];
@@ -80,7 +80,7 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
     const bool is_full = timer == NULL && cap != 0 && run->model.count >= cap;
     const int judged = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const int expected = judged == 0 && is_full ? -ENOSPC : judged;
-    const int error = verge_timeout_set(run->wheel, timeout, deadline_ns);
+    const int error = verge_timeout_start(run->wheel, timeout, deadline_ns);
     const bool either = is_full && error == -ENOSPC; /* which of two errors comes first is open */
     RUN_CHECK_VALUES(run, error == expected || either, "set", -error, -expected);
     if (error != 0) {
@@ -113,7 +113,7 @@ static void clear(struct run *run, verge_timeout *timeout) {
     struct model_timer *timer = known(run, timeout);
     const struct before before = before_call(run);
     const bool is_stop = verge_test_chance(&run->random, 2);
-    const int error = is_stop ? verge_timeout_stop(run->wheel, timeout) : verge_timeout_clear(run->wheel, timeout);
+    const int error = is_stop ? verge_timeout_pause(run->wheel, timeout) : verge_timeout_cancel(run->wheel, timeout);
     RUN_CHECK_EQUAL(run, error, timer != NULL ? 0 : -ENOENT, "clear");
     before_not_allocated(run, &before);
     if (error != 0) {

@@ -11,11 +11,11 @@ int main(void) {
     verge_timer timer = 0;
     verge_expiry due = {0, 0, NULL};
     uint64_t now_ns = clock.now_ns(clock.context);
-    if (verge_wheel_options_init(&options) < 0) {
+    if (verge_wheel_options_init(&options, sizeof(options)) < 0) {
         return 1;
     }
     options.start_ns = now_ns;
-    if (verge_wheel_create(&options, &wheel) < 0 || verge_wheel_schedule(wheel, now_ns + 1, NULL, &timer) < 0) {
+    if (verge_wheel_create(&options, &wheel) < 0 || verge_wheel_start(wheel, now_ns + 1, NULL, &timer) < 0) {
         return 1;
     }
     size_t count = verge_wheel_poll(wheel, now_ns + verge_wheel_precision(wheel), &due, 1);

@@ -99,7 +99,7 @@ static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
         op = transfer_op(VERGE__READ, fds[0], buffer, sizeof(buffer));
         op.flags = RWF_NOWAIT;
         assert_false(verge__reactor_submit(fixture.reactor, &op));
-        for (int turn = 0; turn < i; turn++) {
+        for (int round = 0; round < i; round++) {
             assert_int_equal(wait_once(&fixture, 0), 0);
         }
         verge__reactor_cancel(fixture.reactor, &op);
@@ -189,15 +189,15 @@ static void a_cancel_that_comes_too_late_loses_nothing(void **state) {
     struct fixture fixture;
     open_reactor(&fixture, 0);
     const struct pair pair = open_pair();
-    for (int turns = 0; turns < 8; turns++) {
+    for (int rounds = 0; rounds < 8; rounds++) {
         char buffer[16] = {0};
         verge__operation op = transfer_op(VERGE__RECV, pair.near, buffer, sizeof(buffer));
         assert_false(verge__reactor_submit(fixture.reactor, &op));
-        if ((turns & 1) != 0) {
+        if ((rounds & 1) != 0) {
             assert_int_equal(wait_once(&fixture, 0), 0);
         }
         assert_int_equal(write(pair.far, "late", 4), 4);
-        if ((turns & 2) != 0) {
+        if ((rounds & 2) != 0) {
             (void)wait_once(&fixture, 0);
         }
         if (op.state != VERGE__DONE) {

@@ -93,13 +93,13 @@ static void no_cancel_is_dropped_when_the_queue_is_full(void **state) {
  * received once, every operation is done once. */
 static void random_cancels_lose_no_byte(void **state) {
     (void)state;
-    enum { files = 24, turns = 60000 };
+    enum { files = 24, rounds = 60000 };
     struct verge_test_random random = verge_test_random_from(verge_test_seed(20260501));
     struct fixture fixture;
     open_many(&fixture, tiny_ring);
     size_t sent[files] = {0}, received[files] = {0}, started[files] = {0}, finished[files] = {0};
     bool busy[files] = {false};
-    for (size_t turn = 0; turn < turns; turn++) {
+    for (size_t round = 0; round < rounds; round++) {
         const size_t i = (size_t)verge_test_below(&random, files);
         fixture.reactor->refusals = (unsigned)verge_test_below(&random, 4);
         switch (verge_test_below(&random, 4)) {

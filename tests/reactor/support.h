@@ -40,7 +40,7 @@ static inline bool is_uring(const struct fixture *fixture) {
 
 /* How many are done within a wait; each of them is counted in its owner, an int. */
 static inline size_t wait_once(struct fixture *fixture, uint64_t timeout_ns) {
-    struct verge__operation_list done;
+    verge__list done;
     verge__reactor_wait(fixture->reactor, timeout_ns, &done);
     size_t count = 0;
     while (done.first != NULL) {

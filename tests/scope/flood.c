@@ -159,11 +159,11 @@ static void bad_clients_harm_nothing(void **state) {
     assert_int_equal(verge_service_create(NULL, &service), 0);
     for (uint64_t i = 0; i < TIMER_COUNT; i++) {
         verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options), 0);
+        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         options.callback = ring;
         options.deadline_ns = verge_service_exact_now(service) + i * MS / 10;
         options.period_ns = 100 * MS;
-        assert_int_equal(verge_service_start(service, &options, NULL), 0);
+        assert_int_equal(verge_service_start_with(service, &options, NULL), 0);
     }
     verge_scope *scope = peer_scope(service, &memory.allocator);
     const uint16_t port = peer_port(scope);
@@ -178,7 +178,7 @@ static void bad_clients_harm_nothing(void **state) {
     while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until the last of them is given up */
         peer_pause(10 * MS);
     }
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     verge_test_allocator_assert_empty(&memory);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
     print_lateness();
@@ -189,11 +189,11 @@ static void start_many_sources(verge_service *service) {
     for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
         verge_start_options options;
         (void)snprintf(labels[i], sizeof(labels[i]), "label %zu", i);
-        assert_int_equal(verge_start_options_init(&options), 0);
+        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         options.callback = ring;
         options.label = labels[i];
         options.deadline_ns = verge_service_exact_now(service) + HOUR;
-        assert_int_equal(verge_service_start(service, &options, NULL), 0);
+        assert_int_equal(verge_service_start_with(service, &options, NULL), 0);
     }
 }
 
@@ -227,7 +227,7 @@ static void who_does_not_read_is_dropped(void **state) {
     for (size_t i = 0; i < VERGE_SCOPE_CLIENTS_MAX; i++) {
         (void)close(fds[i]);
     }
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_true(memory.bytes_in_use_max < 8 << 20);
     verge_test_allocator_assert_empty(&memory);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);

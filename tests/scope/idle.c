@@ -28,7 +28,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
     return 0;
 }
 
-/* Until scope's thread has done all there is to do: a turn that had begun before may not have seen it. */
+/* Until scope's thread has done all there is to do: a round that had begun before may not have seen it. */
 static void settle(void) {
     const uint64_t before = atomic_load(&waits);
     while (atomic_load(&waits) < before + 2) {
@@ -60,7 +60,7 @@ static void v3_an_idle_connection_ends_after_15_seconds(void **state) {
     pass(16 * SECOND);
     assert_int_equal(recv(fd, &byte, 1, 0), 0);
     (void)close(fd);
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     steps_end();
 }
 

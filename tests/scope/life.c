@@ -34,7 +34,7 @@ static bool is_runtime_shown(size_t index) {
 static void toggle_service(size_t i) {
     if (services[i] == NULL) {
         verge_service_options options;
-        assert_int_equal(verge_service_options_init(&options), 0);
+        assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
         options.thread_count = 1;
         assert_int_equal(verge_service_create(&options, &services[i]), 0);
         return;
@@ -47,7 +47,7 @@ static void toggle_service(size_t i) {
 static void toggle_runtime(size_t i) {
     if (runtimes[i] == NULL) {
         verge_runtime_options options;
-        assert_int_equal(verge_runtime_options_init(&options), 0);
+        assert_int_equal(verge_runtime_options_init(&options, sizeof(options)), 0);
         options.worker_count = 1;
         assert_int_equal(verge_runtime_create(&options, &runtimes[i]), 0);
         return;
@@ -59,12 +59,12 @@ static void toggle_runtime(size_t i) {
 
 static void toggle_scope(size_t i) {
     if (scopes[i].scope != NULL) {
-        assert_int_equal(verge_scope_stop(scopes[i].scope), 0);
+        assert_int_equal(verge_scope_destroy(scopes[i].scope), 0);
         scopes[i].scope = NULL;
         return;
     }
     verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:0";
     options.token = TOKEN;
     size_t service = verge_test_below(&random_, COUNT + 1);
@@ -74,8 +74,8 @@ static void toggle_scope(size_t i) {
     const bool is_busy =
         (service < COUNT && is_service_shown(service)) || (runtime < COUNT && is_runtime_shown(runtime));
     verge_scope *scope = NULL;
-    const int error = verge_scope_start(service < COUNT ? services[service] : NULL,
-                                        runtime < COUNT ? runtimes[runtime] : NULL, &options, &scope);
+    const int error = verge_scope_create(service < COUNT ? services[service] : NULL,
+                                         runtime < COUNT ? runtimes[runtime] : NULL, &options, &scope);
     assert_int_equal(error, is_busy ? -EBUSY : 0);
     if (error == 0) {
         scopes[i].scope = scope;
@@ -100,7 +100,7 @@ static void none_ends_while_it_is_shown(void **state) {
         steps[which](verge_test_below(&random_, COUNT));
     }
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_scope_stop(scopes[i].scope), 0);
+        assert_int_equal(verge_scope_destroy(scopes[i].scope), 0);
     }
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_service_destroy(services[i], NULL, NULL), 0);
@@ -114,7 +114,7 @@ static void assert_refused(const verge_scope_options *options, int error, const 
     verge_scope *scope = NULL;
     assert_int_equal(verge_scope_options_explain(options, text, sizeof(text)), error);
     assert_int_equal(strncmp(text, beginning, strlen(beginning)), 0);
-    assert_int_equal(verge_scope_start(NULL, NULL, options, &scope), error);
+    assert_int_equal(verge_scope_create(NULL, NULL, options, &scope), error);
     assert_null(scope);
 }
 
@@ -123,14 +123,14 @@ static void refused_options_are_explained(void **state) {
     char text[128] = "?";
     char path[256] = "unix:/tmp/";
     verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     assert_int_equal(verge_scope_options_explain(&options, text, sizeof(text)), 0);
     assert_string_equal(text, "");
     assert_int_equal(verge_scope_options_explain(NULL, text, sizeof(text)), -EINVAL);
     assert_int_equal(verge_scope_options_explain(NULL, NULL, 0), -EINVAL);
-    options.struct_size++;
+    options.struct_size = 0;
     assert_refused(&options, -EINVAL, "struct_size is ");
-    options.struct_size--;
+    options.struct_size = sizeof(options);
     options.token = "too short";
     assert_refused(&options, -EINVAL, "token has 9 bytes: ");
     options.token = "0123456789abcdef/..";

@@ -36,12 +36,12 @@ static inline void peer_pause(uint64_t ns) {
 static inline verge_scope *peer_scope(verge_service *service, const verge_allocator *allocator) {
     verge_scope_options options;
     verge_scope *scope = NULL;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:0";
     options.token = TOKEN;
     options.name = "peer \"<x>\"";
     options.allocator = allocator;
-    assert_int_equal(verge_scope_start(service, NULL, &options, &scope), 0);
+    assert_int_equal(verge_scope_create(service, NULL, &options, &scope), 0);
     assert_non_null(scope);
     return scope;
 }

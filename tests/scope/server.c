@@ -27,7 +27,7 @@ static int begin(void **state) {
 
 static int end(void **state) {
     (void)state;
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
     return 0;
 }
@@ -282,27 +282,27 @@ static void options_that_are_wrong(void **state) {
     (void)state;
     verge_scope_options options;
     verge_scope *other = NULL;
-    assert_int_equal(verge_scope_options_init(NULL), -EINVAL);
-    assert_int_equal(verge_scope_start(NULL, NULL, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_scope_options_init(&options), 0);
-    options.struct_size++;
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(NULL, sizeof(verge_scope_options)), -EINVAL);
+    assert_int_equal(verge_scope_create(NULL, NULL, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    options.struct_size = sizeof(size_t) - 1;
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:nowhere";
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.address = "tcp:0";
     options.token = "too short";
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.token = "0123456789abcdef/..";
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.token = NULL;
-    assert_int_equal(verge_scope_start(service, NULL, &options, &other), -EBUSY); /* there is one already */
-    options.address = "tcp:192.0.2.1:0";                                          /* nobody's here */
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -EADDRNOTAVAIL);
+    assert_int_equal(verge_scope_create(service, NULL, &options, &other), -EBUSY); /* there is one already */
+    options.address = "tcp:192.0.2.1:0";                                           /* nobody's here */
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EADDRNOTAVAIL);
     options.address = "unix:/nowhere/at/all";
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &other), -ENOENT);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -ENOENT);
     assert_null(other);
-    assert_int_equal(verge_scope_stop(NULL), 0);
+    assert_int_equal(verge_scope_destroy(NULL), 0);
     assert_null(verge_scope_address(NULL));
     assert_int_equal(verge_scope_publish(NULL, NULL), -EINVAL);
     assert_int_equal(verge_scope_remove_wheel(NULL), -EINVAL);
@@ -314,10 +314,10 @@ static void tokens_are_random(void **state) {
     char first[192];
     verge_scope *one = NULL;
     verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:0";
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(verge_scope_start(NULL, NULL, &options, &one), 0);
+        assert_int_equal(verge_scope_create(NULL, NULL, &options, &one), 0);
         const char *token = strrchr(verge_scope_address(one), ':');
         token = strchr(token, '/');
         assert_int_equal(strspn(token + 1, "0123456789abcdef"), 32);
@@ -326,7 +326,7 @@ static void tokens_are_random(void **state) {
         } else {
             assert_string_not_equal(token, first);
         }
-        assert_int_equal(verge_scope_stop(one), 0);
+        assert_int_equal(verge_scope_destroy(one), 0);
     }
 }
 
@@ -351,10 +351,10 @@ static void a_unix_socket_is_its_owners(void **state) {
     assert_non_null(mkdtemp(folder));
     (void)snprintf(address, sizeof(address), "unix:%s/s", folder);
     const char *path = address + 5;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = address;
     const mode_t before = umask(0); /* what would let everybody in */
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), 0);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &local), 0);
     (void)umask(before);
     assert_string_equal(verge_scope_address(local), address);
     assert_int_equal(stat(path, &status), 0);
@@ -376,8 +376,8 @@ static void a_unix_socket_is_its_owners(void **state) {
         (void)close(fd);
     }
     /* One that is in use is not taken away. */
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &second), -EADDRINUSE);
-    assert_int_equal(verge_scope_stop(local), 0);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &second), -EADDRINUSE);
+    assert_int_equal(verge_scope_destroy(local), 0);
     assert_int_equal(stat(path, &status), -1);
     /* One that was left behind is; a file is not. */
     const int stale = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -385,12 +385,12 @@ static void a_unix_socket_is_its_owners(void **state) {
     (void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
     assert_int_equal(bind(stale, (struct sockaddr *)&name, sizeof(name)), 0);
     (void)close(stale);
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), 0);
-    assert_int_equal(verge_scope_stop(local), 0);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &local), 0);
+    assert_int_equal(verge_scope_destroy(local), 0);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     (void)fclose(file);
-    assert_int_equal(verge_scope_start(NULL, NULL, &options, &local), -EADDRINUSE);
+    assert_int_equal(verge_scope_create(NULL, NULL, &options, &local), -EADDRINUSE);
     assert_int_equal(stat(path, &status), 0);
     (void)unlink(path);
     (void)rmdir(folder);
@@ -400,7 +400,7 @@ static void nothing_is_left_without_memory(void **state) {
     (void)state;
     struct verge_test_allocator memory;
     verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options), 0);
+    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:0";
     int error = -ENOMEM;
     for (uint64_t i = 1; error == -ENOMEM; i++) {
@@ -408,10 +408,10 @@ static void nothing_is_left_without_memory(void **state) {
         verge_test_allocator_init(&memory);
         options.allocator = &memory.allocator;
         memory.fail_at = i;
-        error = verge_scope_start(NULL, NULL, &options, &one);
+        error = verge_scope_create(NULL, NULL, &options, &one);
         assert_true(error == 0 || error == -ENOMEM);
         assert_true((error == 0) == (one != NULL));
-        assert_int_equal(verge_scope_stop(one), 0);
+        assert_int_equal(verge_scope_destroy(one), 0);
         assert_true(error != 0 || memory.failures == 0 || memory.calls > i); /* what was not needed to begin */
         verge_test_allocator_assert_empty(&memory);
     }

@@ -3,7 +3,8 @@
  * Who started the timers: what scope shows of a service that the test steps, compared with the test's own count (V5).
  * While nobody looks, nothing is counted (V4).
  */
-#include "scope/view.h"
+#include "scope/trouble.h"
+#include "service/service_internal.h"
 #include "service/support.h"
 
 enum { LABEL_COUNT = 6, TIMER_COUNT = 3000 };
@@ -70,12 +71,12 @@ static void end(struct stepped *stepped, verge_worker *worker) {
 static int start(struct stepped *stepped, const char *label, uint64_t delay_ns, uint64_t period_ns,
                  verge_timer *timer) {
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = ring;
     options.label = label;
     options.deadline_ns = stepped->clock.now_ns + delay_ns;
     options.period_ns = period_ns;
-    return verge_service_start(stepped->service, &options, timer);
+    return verge_service_start_with(stepped->service, &options, timer);
 }
 
 /* ---- pending, by the walk ---- */
@@ -150,13 +151,13 @@ static void an_age_is_how_long_it_was_seen(void **state) {
     look();
     const uint32_t first = (uint32_t)(find("early") - view.sources), second = (uint32_t)(find("late") - view.sources);
     assert_true(view.walk.last.is_older[first]); /* it was there before anybody looked */
-    assert_in_range(view.walk.last.oldest_s[first], 30, 31);
-    assert_in_range(view.walk.last.oldest_s[second], 30, 31);
+    assert_in_range(view.walk.last.oldest_quarters[first], 120, 122);
+    assert_in_range(view.walk.last.oldest_quarters[second], 120, 121);
     /* The record is used again: that is another timer. */
     assert_int_equal(verge_service_cancel(stepped.service, late), 0);
     assert_int_equal(start(&stepped, "late", HOUR, 0, &late), 0);
     look();
-    assert_int_equal(view.walk.last.oldest_s[second], 0);
+    assert_int_equal(view.walk.last.oldest_quarters[second], 0);
     assert_false(view.walk.last.is_older[second]);
     end(&stepped, worker);
 }
@@ -187,22 +188,22 @@ static void with_a_label_a_timer_is_what_it_was(void **state) {
     assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
     assert_int_equal(start(&stepped, "periodic", 10 * MS, 10 * MS, &periodic), 0);
     assert_int_equal(start(&stepped, NULL, 10 * MS, UINT64_MAX, &longest), 0);
-    assert_int_equal(verge_service_query(stepped.service, once, &info), 0);
+    assert_int_equal(verge_service_get(stepped.service, once, &info), 0);
     assert_int_equal(info.period_ns, 0);
-    assert_int_equal(verge_service_query(stepped.service, periodic, &info), 0);
+    assert_int_equal(verge_service_get(stepped.service, periodic, &info), 0);
     assert_int_equal(info.period_ns, 10 * MS);
     verge_manual_clock_advance(&stepped.clock, 12 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 3);
-    assert_int_equal(verge_service_query(stepped.service, once, &info), -ENOENT);
-    assert_int_equal(verge_service_query(stepped.service, longest, &info), -ENOENT); /* there is no second tick */
-    assert_int_equal(verge_service_query(stepped.service, periodic, &info), 0);
+    assert_int_equal(verge_service_get(stepped.service, once, &info), -ENOENT);
+    assert_int_equal(verge_service_get(stepped.service, longest, &info), -ENOENT); /* there is no second tick */
+    assert_int_equal(verge_service_get(stepped.service, periodic, &info), 0);
     /* A labelled timer that runs once is set up again by a reset in its callback, as any other; here: before it runs.
      */
     assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
     assert_int_equal(verge_service_reset(stepped.service, once, stepped.clock.now_ns + HOUR), 0);
     verge_manual_clock_advance(&stepped.clock, 12 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 1);
-    assert_int_equal(verge_service_query(stepped.service, once, &info), 0);
+    assert_int_equal(verge_service_get(stepped.service, once, &info), 0);
     end(&stepped, worker);
 }
 
@@ -291,14 +292,14 @@ static void act_in_two_ways(struct stepped *stepped) {
     for (unsigned i = 0; i < start_count; i++) { /* three of "one" for each of "ring" */
         maybe_poke();
         if (i % 4 == 0) {
-            assert_int_equal(verge_service_start_at(stepped->service, stepped->clock.now_ns, ring, NULL, &timer), 0);
+            assert_int_equal(verge_service_start(stepped->service, stepped->clock.now_ns, ring, NULL, &timer), 0);
         } else {
             assert_int_equal(start(stepped, "one", 0, 0, &timer), 0);
         }
     }
     for (unsigned i = 0; i < cancel_count; i++) {
         maybe_poke();
-        assert_int_equal(verge_service_start_at(stepped->service, stepped->clock.now_ns + HOUR, ring, NULL, &timer), 0);
+        assert_int_equal(verge_service_start(stepped->service, stepped->clock.now_ns + HOUR, ring, NULL, &timer), 0);
         assert_int_equal(verge_service_cancel(stepped->service, timer), 0);
     }
 }
@@ -418,7 +419,9 @@ static void a_leak_is_found_by_its_name(void **state) {
         assert_int_equal(start(&stepped, i / 40 % 2 == 0 ? first : second, HOUR, 0, NULL), 0);
         look();
     }
-    assert_true(verge__growth_is_suspect(&find("a leak")->growth));
+    assert_true(verge__view_is_leak(&view, find("a leak")));
+    assert_about(verge__growth_rate(&find("a leak")->growth), 4, 0.1);
+    assert_false(find("a leak")->has_ended);
     assert_int_equal(find("a leak")->pending, 4 * 60);
     assert_true(find("a leak")->oldest_s >= 58);
     end(&stepped, worker);
@@ -427,20 +430,58 @@ static void a_leak_is_found_by_its_name(void **state) {
 /* Its worker is stuck: more and more timers wait, but nobody has forgotten them. */
 static void what_waits_for_a_worker_is_no_leak(void **state) {
     (void)state;
+    static verge__troubles troubles;
+    static verge_scope scope;
     struct stepped stepped;
     verge_worker *worker = NULL;
     begin(&stepped, &worker);
     look();
     for (int i = 0; i < 4 * 60; i++) {
-        assert_int_equal(start(&stepped, "a queue", 10 * MS, 0, NULL), 0);
+        for (int k = 0; k < 5; k++) {
+            assert_int_equal(start(&stepped, "a queue", 10 * MS, 0, NULL), 0);
+        }
         assert_int_equal(start(&stepped, "a leak", HOUR, 0, NULL), 0);
         verge_manual_clock_advance(&stepped.clock, SECOND / 4);
         look();
     }
-    assert_int_equal(find("a queue")->pending, 4 * 60);
-    assert_true(find("a queue")->overdue > 4 * 50);
-    assert_false(verge__growth_is_suspect(&find("a queue")->growth));
-    assert_true(verge__growth_is_suspect(&find("a leak")->growth));
+    assert_int_equal(find("a queue")->pending, 4 * 60 * 5);
+    assert_int_equal(find("a queue")->overdue, 4 * 59 * 5);
+    assert_int_equal(find("a queue")->overdue_on, 1);
+    assert_false(verge__view_is_leak(&view, find("a queue")));
+    assert_true(verge__view_is_leak(&view, find("a leak")));
+    scope.views[VERGE__VIEW_SERVICE] = &view;
+    troubles = (verge__troubles){.count = 0};
+    verge__troubles_find(&scope, now_ns, &troubles);
+    assert_int_equal(troubles.count, 2);
+    assert_string_equal(troubles.list[1].text, "1,180 overdue: a queue");
+    end(&stepped, worker);
+}
+
+/* Of "returns", as many end as stay, so that takes longer to tell; and it is told after the one of which none ends. */
+static void the_worst_leak_is_told_first(void **state) {
+    (void)state;
+    static verge__troubles troubles;
+    static verge_scope scope;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    look();
+    for (int i = 0; i < 4 * 150; i++) {
+        verge__view_poke(&view);
+        assert_int_equal(start(&stepped, "returns", HOUR, 0, NULL), 0);
+        assert_int_equal(start(&stepped, "returns", 10 * MS, 0, NULL), 0);
+        assert_int_equal(start(&stepped, "stays", HOUR, 0, NULL), 0);
+        verge_manual_clock_advance(&stepped.clock, SECOND / 4);
+        (void)verge_worker_run_once(worker, 0);
+        look();
+        assert_false(i < 4 * 100 && verge__view_is_leak(&view, find("returns")));
+    }
+    scope.views[VERGE__VIEW_SERVICE] = &view;
+    troubles = (verge__troubles){.count = 0};
+    verge__troubles_find(&scope, now_ns, &troubles);
+    assert_true(troubles.count >= 2);
+    assert_string_equal(troubles.list[0].text, "stays only grows: +4.0/s, none ended");
+    assert_string_equal(troubles.list[1].text, "returns grows by 4.0/s, though 4.0/s end");
     end(&stepped, worker);
 }
 
@@ -462,7 +503,7 @@ static void who_was_stuck_is_kept(void **state) {
     verge_worker *worker = NULL;
     begin(&stepped, &worker);
     look();
-    assert_int_equal(verge_service_start_at(stepped.service, stepped.clock.now_ns, get_stuck, NULL, NULL), 0);
+    assert_int_equal(verge_service_start(stepped.service, stepped.clock.now_ns, get_stuck, NULL, NULL), 0);
     verge_manual_clock_advance(&stepped.clock, SECOND);
     assert_int_equal(verge_worker_run_once(worker, 0), 1);
     look();
@@ -472,6 +513,102 @@ static void who_was_stuck_is_kept(void **state) {
     assert_int_equal(event->worker, 1);
     assert_in_range(event->until_ns - event->since_ns, 3 * SECOND, 5 * SECOND);
     end(&stepped, worker);
+}
+
+/* It was not there at the look before. That a second was noted in between does not make it older. */
+static void begin_between_looks(const verge_firing *firing) {
+    (void)firing;
+    verge__view_note_second(&view, now_ns / SECOND + 1, now_ns + SECOND / 4);
+    look();
+    assert_true(find("begin_between_looks")->time_ns.past == 0);
+    look();
+    assert_true(find("begin_between_looks")->time_ns.past == (double)SECOND / 4);
+    assert_true(view.seats[1]->recent[find("begin_between_looks")->stands_for].time_ns == (float)SECOND / 4);
+}
+
+static void time_in_a_callback_is_counted_once(void **state) {
+    (void)state;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    look();
+    look();
+    assert_int_equal(verge_service_start(stepped.service, stepped.clock.now_ns, begin_between_looks, NULL, NULL), 0);
+    verge_manual_clock_advance(&stepped.clock, SECOND);
+    assert_int_equal(verge_worker_run_once(worker, 0), 1);
+    end(&stepped, worker);
+}
+
+/* ---- why timers are late ---- */
+
+static struct stepped *stage;
+
+static void work_for_long(const verge_firing *firing) {
+    (void)firing;
+    verge_manual_clock_advance(&stage->clock, 300 * MS);
+}
+
+static void work_for_a_moment(const verge_firing *firing) {
+    (void)firing;
+    verge_manual_clock_advance(&stage->clock, 90 * MS);
+}
+
+/* Each half of a second, a callback runs before that of "ledger". Afterwards the worker gets no core for `away_ns`, so
+ * that "invoice" is late, too. Returns what is told about them. */
+static const verge__troubles *tell_why(verge_callback callback, uint64_t away_ns) {
+    static verge__troubles troubles;
+    static verge_scope scope;
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    stage = &stepped;
+    begin(&stepped, &worker);
+    look();
+    for (int i = 0; i < 20; i++) {
+        verge_start_options options;
+        (void)verge_start_options_init(&options, sizeof(options));
+        options.callback = callback;
+        options.label = "export";
+        options.deadline_ns = stepped.clock.now_ns + 10 * MS;
+        verge__view_poke(&view);
+        assert_int_equal(verge_service_start_with(stepped.service, &options, NULL), 0);
+        assert_int_equal(start(&stepped, "ledger", 15 * MS, 0, NULL), 0);
+        assert_int_equal(start(&stepped, "invoice", 15 * MS, 0, NULL), 0);
+        verge_manual_clock_advance(&stepped.clock, 12 * MS);
+        assert_int_equal(verge_worker_run_once(worker, 0), 1);
+        verge_manual_clock_advance(&stepped.clock, 20 * MS + away_ns);
+        assert_int_equal(verge_worker_run_once(worker, 0), 2);
+        for (int k = 0; k < 2; k++) {
+            look();
+        }
+    }
+    scope.views[VERGE__VIEW_SERVICE] = &view;
+    troubles = (verge__troubles){.count = 0};
+    verge__troubles_find(&scope, now_ns, &troubles);
+    end(&stepped, worker);
+    return &troubles;
+}
+
+static void who_makes_others_late_is_named(void **state) {
+    (void)state;
+    const verge__troubles *troubles = tell_why(work_for_long, 0);
+    assert_int_equal(troubles->count, 1);
+    print_message("%s\n", troubles->list[0].text);
+    assert_non_null(strstr(troubles->list[0].text, "late by up to 336 ms: "));
+    assert_true(strstr(troubles->list[0].text, ": ledger, invoice (worker 1 was ") != NULL ||
+                strstr(troubles->list[0].text, ": invoice, ledger (worker 1 was ") != NULL);
+    assert_non_null(strstr(troubles->list[0].text, " % busy with export)"));
+    assert_true(troubles->list[0].has_culprit);
+}
+
+static void who_takes_little_time_is_not_blamed(void **state) {
+    (void)state;
+    const verge__troubles *troubles = tell_why(work_for_a_moment, 400 * MS);
+    assert_int_equal(troubles->count, 2); /* nothing says that their reason is the same */
+    for (size_t i = 0; i < troubles->count; i++) {
+        assert_int_equal(troubles->list[i].kind, VERGE__TROUBLE_LATE);
+        assert_null(strstr(troubles->list[i].text, "worker"));
+        assert_false(troubles->list[i].has_culprit);
+    }
 }
 
 /* ---- a source in detail ---- */
@@ -496,7 +633,7 @@ static void the_timers_of_a_source(void **state) {
     assert_non_null(detail);
     assert_int_equal(detail->count, 5);
     for (unsigned i = 0; i < 5; i++) {
-        const verge__detail_timer *timer = &detail->timers[i];
+        const verge__seen_timer *timer = &detail->timers[i].seen;
         unsigned k = 0;
         while (timers[k] != timer->timer) {
             k++;
@@ -521,7 +658,7 @@ static void the_timers_of_a_source(void **state) {
 
 static uint64_t samples_taken(const verge_worker *worker) {
     uint64_t count = 0;
-    const verge__samples *samples = worker->samples;
+    const verge__samples *samples = worker->shown.samples;
     for (uint32_t i = 0; samples != NULL && i < VERGE__SOURCE_COUNT; i++) {
         const verge__source_samples *of = i == VERGE__SOURCE_OTHERS ? &samples->others : samples->of[i];
         count += of == NULL ? 0 : of->started + of->cancelled + of->fired;
@@ -539,7 +676,7 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     cancel_count = 5000;
     act_in_two_ways(&stepped); /* who pokes has no effect before a look */
     (void)verge_worker_run_once(worker, 0);
-    assert_null(worker->samples);
+    assert_null(worker->shown.samples);
     assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service);
     look();
     (void)verge_worker_run_once(worker, 0);
@@ -562,45 +699,34 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     end(&stepped, worker);
 }
 
-/* ---- growth ---- */
-
-static bool is_suspect(uint64_t (*count)(uint64_t second), uint64_t seconds) {
-    verge__growth growth = {0};
-    for (uint64_t i = 1; i <= 4 * seconds; i++) {
-        verge__growth_note(&growth, i * SECOND / 4, count(i / 4));
-    }
-    return verge__growth_is_suspect(&growth);
+static bool is_awake(const struct stepped *stepped, const verge_worker *worker) {
+    verge__worker_figures figures;
+    verge__worker_look_at(stepped->service, worker->id, &figures);
+    return figures.is_awake;
 }
 
-static uint64_t leaks(uint64_t second) {
-    return 1000 + 3 * second;
-}
-
-static uint64_t leaks_and_swings(uint64_t second) {
-    return 1000 + 40 * second + (second % 3) * 50;
-}
-
-static uint64_t swings(uint64_t second) {
-    return 1000 + (second % 20) * 100;
-}
-
-static uint64_t ramps_up(uint64_t second) {
-    return second < 20 ? second * 1000 : 20000;
-}
-
-static uint64_t stands_still(uint64_t second) {
-    (void)second;
-    return 5;
-}
-
-static void what_only_grows_is_suspected(void **state) {
+/* Later looks leave it asleep, until somebody looks again who had looked away. */
+static void a_first_look_wakes_a_worker(void **state) {
     (void)state;
-    assert_true(is_suspect(leaks, 60));
-    assert_true(is_suspect(leaks_and_swings, 60));
-    assert_false(is_suspect(leaks, 10)); /* too early to tell */
-    assert_false(is_suspect(swings, 300));
-    assert_false(is_suspect(ramps_up, 60));
-    assert_false(is_suspect(stands_still, 300));
+    struct stepped stepped;
+    verge_worker *worker = NULL;
+    begin(&stepped, &worker);
+    for (int i = 0; i < 2; i++) {
+        assert_true(is_awake(&stepped, worker));
+        assert_true(verge_worker_begin_wait(worker) > 0);
+        assert_false(is_awake(&stepped, worker));
+        look();
+        assert_true(is_awake(&stepped, worker));
+        verge_worker_end_wait(worker);
+        (void)verge_worker_run_once(worker, 0);
+        assert_true(verge_worker_begin_wait(worker) > 0);
+        look();
+        assert_false(is_awake(&stepped, worker));
+        verge_worker_end_wait(worker);
+        verge__view_look_away(&view);
+        (void)verge_worker_run_once(worker, 0);
+    }
+    end(&stepped, worker);
 }
 
 static void buckets_of_lateness(void **state) {
@@ -613,6 +739,7 @@ static void buckets_of_lateness(void **state) {
         assert_true(i == 0 || bound_ns <= last + last / 4 + 1);
         last = bound_ns;
     }
+    assert_true(last >= 3600 * SECOND); /* what is late by up to an hour is told as it is */
     assert_int_equal(verge__late_bucket(0), 0);
     assert_int_equal(verge__late_bucket(UINT64_MAX), VERGE__LATE_BUCKET_COUNT - 1);
 }
@@ -629,10 +756,14 @@ int main(void) {
         cmocka_unit_test(rates_of_rare_sources_have_bounds),
         cmocka_unit_test(a_leak_is_found_by_its_name),
         cmocka_unit_test(what_waits_for_a_worker_is_no_leak),
+        cmocka_unit_test(the_worst_leak_is_told_first),
         cmocka_unit_test(who_was_stuck_is_kept),
+        cmocka_unit_test(time_in_a_callback_is_counted_once),
+        cmocka_unit_test(who_makes_others_late_is_named),
+        cmocka_unit_test(who_takes_little_time_is_not_blamed),
         cmocka_unit_test(the_timers_of_a_source),
         cmocka_unit_test(nothing_is_counted_while_nobody_looks),
-        cmocka_unit_test(what_only_grows_is_suspected),
+        cmocka_unit_test(a_first_look_wakes_a_worker),
         cmocka_unit_test(buckets_of_lateness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

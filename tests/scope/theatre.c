@@ -5,6 +5,7 @@
  *
  *     stats           prints pending, started, fired and cancelled, as verge_service_get_stats has them
  *     stuck, free     a callback that does not return until it is freed
+ *     busy, free      a source that keeps a worker busy, and two that wait behind it for 300 ms
  *     sources N       so many more sources, with a timer each
  *     leak, late      timers that become more and more; callbacks that begin 400 ms late
  *     flood, calm     starts and cancels as fast as they go, and 50 timers a second of a rare source; and their end
@@ -83,14 +84,27 @@ static void wait_for_freedom(const verge_firing *firing) {
 static verge_timer start(const char *label, verge_callback callback, uint64_t delay_ns, uint64_t period_ns) {
     verge_start_options options;
     verge_timer timer = 0;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = callback;
     options.label = label;
     options.deadline_ns = verge_service_exact_now(service) + delay_ns;
     options.period_ns = period_ns;
     options.policy = VERGE_INTERVAL_SKIP;
-    must(verge_service_start(service, &options, &timer));
+    must(verge_service_start_with(service, &options, &timer));
     return timer;
+}
+
+/* Keeps its worker busy, and begins again. What it starts is due at once, and has to wait for its end. */
+static void export_rows(const verge_firing *firing) {
+    (void)firing;
+    (void)start("billing: flush ledger", send_heartbeat, MS, 0);
+    (void)start("billing: send receipt", send_heartbeat, MS, 0);
+    for (int i = 0; i < 300 && !atomic_load(&is_free); i++) {
+        pause_ns(MS);
+    }
+    if (!atomic_load(&is_free)) {
+        (void)start("report: export rows", export_rows, 0, 0);
+    }
 }
 
 /* ---- still ---- */
@@ -130,7 +144,7 @@ static void *live(void *argument) {
     verge_timer requests[REQUESTS] = {0};
     uint64_t state = 7;
     (void)argument;
-    for (uint64_t turn = 0; !atomic_load(&is_over); turn++) {
+    for (uint64_t round = 0; !atomic_load(&is_over); round++) {
         for (int i = 0; i < 12; i++) {
             const size_t place = (size_t)draw(&state, REQUESTS);
             if (requests[place] != 0) {
@@ -140,12 +154,12 @@ static void *live(void *argument) {
         }
         (void)start("retry", send_heartbeat, draw(&state, 400 * MS), 0);
         (void)start("retry", send_heartbeat, (1 + draw(&state, 20)) * 64 * MS, 0);
-        if (turn % 2 == 0) {
+        if (round % 2 == 0) {
             (void)start("session timeout", expire_session, 8 * SECOND + draw(&state, 30 * SECOND), 0);
             (void)start("cache entry", expire_session, draw(&state, 90 * SECOND), 0);
             must(verge_service_start_after(service, draw(&state, 200 * MS), rebuild_index, NULL, NULL));
         }
-        if (turn % 4 == 0) {
+        if (round % 4 == 0) {
             (void)start("abandoned upload", expire_session, 20 * HOUR, 0);
         }
         pause_ns(MS);
@@ -195,14 +209,14 @@ static void schedule_durable(const char *handler, int count, uint64_t delay_ns, 
     for (int i = 0; i < count; i++) {
         const verge_durable_request request = {
             .handler = handler, .delay_ns = delay_ns + (uint64_t)i * MS / 4, .period_ns = period_ns};
-        must(verge_durable_schedule(durable, &request, NULL));
+        must(verge_durable_start(durable, &request, NULL));
     }
 }
 
 static verge_durable *open_node(const char *name) {
     verge_durable *node = NULL;
     verge_durable_options options;
-    (void)verge_durable_options_init(&options);
+    (void)verge_durable_options_init(&options, sizeof(options));
     options.url = url;
     options.create = true;
     options.name = name;
@@ -231,7 +245,7 @@ static void tell_durable(void) {
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
     must(verge_durable_get_stats(durable, &stats));
     (void)printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", stats.window,
-                 stats.shards, stats.scheduled, stats.done, stats.retried, stats.died);
+                 stats.shards, stats.started, stats.done, stats.retried, stats.died);
 }
 
 static void be_two(bool are_two) {
@@ -288,11 +302,11 @@ static void *be_late(void *argument) {
     (void)argument;
     while (!atomic_load(&is_over)) {
         verge_start_options options;
-        (void)verge_start_options_init(&options);
+        (void)verge_start_options_init(&options, sizeof(options));
         options.callback = send_heartbeat;
         options.label = "monthly invoice";
         options.deadline_ns = verge_service_exact_now(service) - 400 * MS;
-        must(verge_service_start(service, &options, NULL));
+        must(verge_service_start_with(service, &options, NULL));
         pause_ns(50 * MS);
     }
     return NULL;
@@ -339,7 +353,7 @@ static intptr_t spawn_tasks(void *argument) {
     (void)argument;
     for (int i = 0; i < 12; i++) {
         verge_spawn_options options;
-        must(verge_spawn_options_init(&options));
+        must(verge_spawn_options_init(&options, sizeof(options)));
         options.function = nap;
         options.label = "nap";
         must(verge_spawn_with(&options, NULL));
@@ -355,7 +369,7 @@ static void *run_tasks(void *argument) {
 
 static void begin_tasks(void) {
     verge_runtime_options options;
-    must(verge_runtime_options_init(&options));
+    must(verge_runtime_options_init(&options, sizeof(options)));
     options.worker_count = 1;
     must(verge_runtime_create(&options, &runtime));
 }
@@ -383,6 +397,10 @@ static void obey(char *order) {
         atomic_store(&is_free, false);
         must(verge_service_start_after(service, 0, wait_for_freedom, NULL, NULL));
         (void)printf("stuck\n");
+    } else if (strcmp(order, "busy\n") == 0) {
+        atomic_store(&is_free, false);
+        (void)start("report: export rows", export_rows, 0, 0);
+        (void)printf("busy\n");
     } else if (strcmp(order, "free\n") == 0) {
         atomic_store(&is_free, true);
         (void)printf("free\n");
@@ -423,10 +441,10 @@ int main(int argc, char **argv) {
     if (argc < 4) {
         return 2;
     }
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 3;
     must(verge_service_create(&options, &service));
-    (void)verge_scope_options_init(&scope_options);
+    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = argv[1];
     scope_options.token = argv[2];
     scope_options.name = "theatre";
@@ -434,7 +452,7 @@ int main(int argc, char **argv) {
         begin_tasks();
         must(-pthread_create(&planted[planted_count++], NULL, run_tasks, NULL));
     }
-    must(verge_scope_start(service, runtime, &scope_options, &scope));
+    must(verge_scope_create(service, runtime, &scope_options, &scope));
     if (is_lively) {
         be_lively(&thread);
     } else {
@@ -453,7 +471,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < planted_count; i++) {
         (void)pthread_join(planted[i], NULL);
     }
-    must(verge_scope_stop(scope));
+    must(verge_scope_destroy(scope));
     end_durable();
     if (runtime != NULL) {
         must(verge_runtime_destroy(runtime));

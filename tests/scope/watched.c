@@ -43,7 +43,7 @@ static void *turn_wheel(void *argument) {
     verge_wheel_options options;
     verge_wheel *wheel = NULL;
     (void)argument;
-    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
     const uint64_t began_ns = peer_now();
     uint64_t now_ns = 0;
@@ -51,7 +51,7 @@ static void *turn_wheel(void *argument) {
         verge_expiry expiries[16];
         verge_timer timer = 0;
         now_ns = peer_now() - began_ns;
-        assert_int_equal(verge_wheel_schedule(wheel, now_ns + (i % 100) * 10 * MS, NULL, &timer), 0);
+        assert_int_equal(verge_wheel_start(wheel, now_ns + (i % 100) * 10 * MS, NULL, &timer), 0);
         (void)verge_wheel_poll(wheel, now_ns, expiries, 16);
         assert_int_equal(verge_scope_publish(shown, wheel), 0);
         peer_pause(MS / 4);
@@ -71,10 +71,10 @@ static intptr_t doze(void *argument) {
 static intptr_t keep_tasks(void *argument) {
     verge_spawn_options options;
     (void)argument;
-    assert_int_equal(verge_spawn_options_init(&options), 0);
+    assert_int_equal(verge_spawn_options_init(&options, sizeof(options)), 0);
     options.function = doze;
     options.label = "dozing";
-    options.worker_index = VERGE_WORKER_ANY;
+    options.worker_id = VERGE_WORKER_ANY;
     for (int i = 0; i < 20; i++) {
         assert_int_equal(verge_spawn_with(&options, NULL), 0);
     }
@@ -95,16 +95,16 @@ static void all_is_looked_at_while_it_runs(void **state) {
     verge_runtime *runtime = NULL;
     verge_scope *scope = NULL;
     pthread_t threads[4];
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 2;
     assert_int_equal(verge_service_create(&options, &service), 0);
-    assert_int_equal(verge_runtime_options_init(&runtime_options), 0);
+    assert_int_equal(verge_runtime_options_init(&runtime_options, sizeof(runtime_options)), 0);
     runtime_options.worker_count = 2;
     assert_int_equal(verge_runtime_create(&runtime_options, &runtime), 0);
-    assert_int_equal(verge_scope_options_init(&scope_options), 0);
+    assert_int_equal(verge_scope_options_init(&scope_options, sizeof(scope_options)), 0);
     scope_options.address = "tcp:0";
     scope_options.token = TOKEN;
-    assert_int_equal(verge_scope_start(service, runtime, &scope_options, &scope), 0);
+    assert_int_equal(verge_scope_create(service, runtime, &scope_options, &scope), 0);
     assert_int_equal(verge_scope_add_wheel(scope, "a wheel <of> its own", &shown), 0);
     assert_int_equal(pthread_create(&threads[0], NULL, be_busy, NULL), 0);
     assert_int_equal(pthread_create(&threads[1], NULL, be_busy, service), 0);
@@ -133,7 +133,7 @@ static void all_is_looked_at_while_it_runs(void **state) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     assert_int_equal(verge_scope_remove_wheel(shown), 0);
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_int_equal(verge_runtime_destroy(runtime), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
@@ -151,7 +151,7 @@ static void wheels_come_and_go(void **state) {
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_non_null(strstr(answer, "in its place"));
     assert_null(strstr(answer, "too many"));
-    assert_int_equal(verge_scope_stop(scope), 0); /* with those that are left */
+    assert_int_equal(verge_scope_destroy(scope), 0); /* with those that are left */
 }
 
 /* However often its owner publishes a wheel, it is copied once a look, and not at all while nobody looks. */
@@ -161,7 +161,7 @@ static void a_wheel_is_copied_once_a_look(void **state) {
     verge_wheel_options options;
     verge_wheel *wheel = NULL;
     verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
     assert_int_equal(verge_scope_add_wheel(scope, "published", &shown), 0);
     for (int i = 0; i < PUBLISHED; i++) {
@@ -178,7 +178,7 @@ static void a_wheel_is_copied_once_a_look(void **state) {
     const uint32_t copies = atomic_load(&shown->picture.take_count) / 2; /* it counts the beginnings and the ends */
     assert_true(copies > 0 && copies <= look);
     (void)close(fd);
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     verge_wheel_destroy(wheel);
 }
 
@@ -251,7 +251,7 @@ static void a_stuck_callback_is_told_after_a_second(void **state) {
     while (strstr(next_event(&events), "\"state\":\"stuck\"") != NULL) {
     }
     (void)close(events.fd);
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
@@ -326,7 +326,7 @@ static void panels_show_what_they_are_asked_for(void **state) {
     assert_int_equal(verge_scope_add_panel(scope, "none", ask, NULL, NULL, NULL), -EINVAL);
     assert_int_equal(verge_scope_remove_panel(NULL), -EINVAL);
     assert_int_equal(stopped.released, 0);
-    assert_int_equal(verge_scope_stop(scope), 0);
+    assert_int_equal(verge_scope_destroy(scope), 0);
     assert_int_equal(stopped.released, VERGE_SCOPE_PANELS_MAX - 1);
 }
 

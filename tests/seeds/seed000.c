@@ -73,7 +73,7 @@ static void seed000_best_fit_within_range_is_the_target(void **state) {
         for (size_t i = 0; i < COUNT_OF(targets_ns); i++) {
             verge_timer timer = 0;
             uint64_t wheel_deadline_ns = 0;
-            assert_int_equal(verge_wheel_schedule_best_fit(wheel, targets_ns[i], NULL, &timer, &wheel_deadline_ns), 0);
+            assert_int_equal(verge_wheel_start_best_fit(wheel, targets_ns[i], NULL, &timer, &wheel_deadline_ns), 0);
             if (coarse == 0 || targets_ns[i] <= SECOND) {
                 assert_int_equal(wheel_deadline_ns, targets_ns[i]);
             } else { /* the start of a slot: from there, level by level, to the target */
@@ -89,7 +89,7 @@ static void seed000_best_fit_beyond_is_the_furthest(void **state) {
     verge_wheel *wheel = three_level(HOUR);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 0;
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 7 * DAY, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, 7 * DAY, NULL, &timer, &wheel_deadline_ns), 0);
     assert_in_range(wheel_deadline_ns, verge_wheel_largest_deadline(wheel) - (UINT64_C(1) << 36),
                     verge_wheel_largest_deadline(wheel));
     assert_true(wheel_deadline_ns >= HOUR + L2_COVERAGE - 2 * (UINT64_C(1) << 36));
@@ -103,7 +103,7 @@ static void seed000_best_fit_in_the_past_fires_at_the_next_poll(void **state) {
     verge_wheel *wheel = three_level(0);
     assert_quiet(wheel, HOUR);
     verge_timer timer = 0;
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, MINUTE, NULL, &timer, NULL), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, MINUTE, NULL, &timer, NULL), 0);
     assert_fires(wheel, HOUR, timer);
     wheel_end(wheel);
 }
@@ -133,8 +133,8 @@ static void seed000_queries(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);
     options.worker_id = 5;
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_set_start(wheel, 3 * SECOND), 0);
-    assert_int_equal(verge_wheel_start(wheel), 3 * SECOND);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 3 * SECOND), 0);
+    assert_int_equal(verge_wheel_start_time(wheel), 3 * SECOND);
     assert_int_equal(verge_wheel_worker_id(wheel), 5);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
@@ -161,7 +161,7 @@ static void seed000_clear_and_compact(void **state) {
     assert_int_equal(verge_wheel_count(wheel), 1000);
     verge_expiry expiry;
     assert_int_equal(verge_wheel_get(wheel, timers[999], &expiry), 0);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
     assert_quiet(wheel, 19 * HOUR);
@@ -193,13 +193,13 @@ static void seed000_errors(void **state) {
     options.timer_cap = 1;
     verge_wheel *wheel = wheel_new(&options);
     verge_timer timer = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, 0, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_wheel_schedule(wheel, SECOND - 1, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_wheel_schedule(wheel, 40 * HOUR, NULL, &timer), -ERANGE);
-    assert_int_equal(verge_wheel_schedule(wheel, UINT64_MAX, NULL, &timer), -ERANGE);
+    assert_int_equal(verge_wheel_start(wheel, 0, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start(wheel, SECOND - 1, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start(wheel, 40 * HOUR, NULL, &timer), -ERANGE);
+    assert_int_equal(verge_wheel_start(wheel, UINT64_MAX, NULL, &timer), -ERANGE);
     assert_int_equal(timer, 0);
     timer = schedule(wheel, 2 * SECOND, 1);
-    assert_int_equal(verge_wheel_schedule(wheel, 2 * SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_start(wheel, 2 * SECOND, NULL, &timer), -ENOSPC);
     assert_int_equal(verge_wheel_cancel(wheel, ~timer, NULL), -EBADF);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
@@ -321,8 +321,8 @@ static void seed000_usage_example(void **state) {
     char slow[] = "5s timer";
     verge_timer fast_timer = 0;
     verge_timer slow_timer = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, 10000000, fast, &fast_timer), 0);
-    assert_int_equal(verge_wheel_schedule(wheel, 5000000000, slow, &slow_timer), 0);
+    assert_int_equal(verge_wheel_start(wheel, 10000000, fast, &fast_timer), 0);
+    assert_int_equal(verge_wheel_start(wheel, 5000000000, slow, &slow_timer), 0);
     verge_expiry out[100];
     assert_int_equal(verge_wheel_poll(wheel, 20000000, out, 100), 1);
     assert_int_equal(out[0].timer, fast_timer);

@@ -16,7 +16,7 @@ static verge_wheel *alarms(uint64_t start_ns) {
 static void seed002_create_with_start_precision_and_level_bits(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(5000);
-    assert_int_equal(verge_wheel_start(wheel), 5000);
+    assert_int_equal(verge_wheel_start_time(wheel), 5000);
     assert_int_equal(verge_wheel_now(wheel), 5000);
     assert_int_equal(verge_wheel_precision(wheel), PRECISION);
     assert_int_equal(verge_wheel_level_count(wheel), 4);
@@ -90,9 +90,9 @@ static void seed002_reschedule_at_a_time_or_an_interval(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
     const verge_timer alarm = schedule(wheel, 3 * PRECISION, 1);
-    assert_int_equal(verge_wheel_reschedule(wheel, alarm, 300 * PRECISION + 3), 0);
+    assert_int_equal(verge_wheel_reset(wheel, alarm, 300 * PRECISION + 3), 0);
     assert_quiet(wheel, 200 * PRECISION);
-    assert_int_equal(verge_wheel_reschedule(wheel, alarm, verge_wheel_interval_start(wheel, 210)), 0);
+    assert_int_equal(verge_wheel_reset(wheel, alarm, verge_wheel_interval_start(wheel, 210)), 0);
     assert_quiet(wheel, 211 * PRECISION - 1);
     assert_fires(wheel, 211 * PRECISION, alarm);
     wheel_end(wheel);
@@ -207,7 +207,7 @@ static void seed002_largest_alarm_time_grows_with_now(void **state) {
     verge_wheel *wheel = alarms(0);
     const uint64_t at_start_ns = verge_wheel_largest_deadline(wheel);
     verge_timer alarm = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, at_start_ns + 1, NULL, &alarm), -ERANGE);
+    assert_int_equal(verge_wheel_start(wheel, at_start_ns + 1, NULL, &alarm), -ERANGE);
     assert_quiet(wheel, at_start_ns / 2);
     assert_true(verge_wheel_largest_deadline(wheel) > at_start_ns);
     alarm = schedule(wheel, at_start_ns + 1, 1);
@@ -223,10 +223,10 @@ static void seed002_adding_out_of_range_changes_nothing(void **state) {
     const struct snapshot before = snapshot_of(wheel);
     verge_timer other = 0;
     const uint64_t too_far_ns = verge_wheel_largest_deadline(wheel) + 1;
-    assert_int_equal(verge_wheel_schedule(wheel, 100 * PRECISION - 1, NULL, &other), -EINVAL);
-    assert_int_equal(verge_wheel_reschedule(wheel, alarm, 100 * PRECISION - 1), -EINVAL);
-    assert_int_equal(verge_wheel_schedule(wheel, too_far_ns, NULL, &other), -ERANGE);
-    assert_int_equal(verge_wheel_reschedule(wheel, alarm, too_far_ns), -ERANGE);
+    assert_int_equal(verge_wheel_start(wheel, 100 * PRECISION - 1, NULL, &other), -EINVAL);
+    assert_int_equal(verge_wheel_reset(wheel, alarm, 100 * PRECISION - 1), -EINVAL);
+    assert_int_equal(verge_wheel_start(wheel, too_far_ns, NULL, &other), -ERANGE);
+    assert_int_equal(verge_wheel_reset(wheel, alarm, too_far_ns), -ERANGE);
     assert_int_equal(other, 0);
     assert_unchanged(wheel, &before);
     assert_fires(wheel, 101 * PRECISION, alarm);
@@ -238,7 +238,7 @@ static void seed002_clear(void **state) {
     verge_wheel *wheel = alarms(0);
     const verge_timer alarm = schedule(wheel, 10, 1);
     (void)schedule(wheel, 1000 * PRECISION, 2);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_int_equal(verge_wheel_cancel(wheel, alarm, NULL), -ENOENT);
     assert_quiet(wheel, 2000 * PRECISION);
@@ -294,7 +294,7 @@ static void seed002_clear_leaves_no_stale_minimum(void **state) {
     verge_wheel *wheel = alarms(0);
     (void)schedule(wheel, 10 * PRECISION, 1);
     assert_int_equal(verge_wheel_next_deadline(wheel), 10 * PRECISION);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
     assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
     assert_int_equal(verge_wheel_first_interval(wheel, NULL, NULL, NULL), -ENOENT);

@@ -32,13 +32,13 @@ static void seed003_levels_grow_and_shrink(void **state) {
     const uint64_t slots_near = level_stats_of(wheel, 0).slots;
     static verge_timeout far[FAR];
     for (uintptr_t i = 0; i < FAR; i++) {
-        assert_int_equal(verge_timeout_set(wheel, &far[i], TICK << (6 * (i % 6 + 1))), 0);
+        assert_int_equal(verge_timeout_start(wheel, &far[i], TICK << (6 * (i % 6 + 1))), 0);
     }
     assert_int_equal(verge_timeout_reserve(wheel, FAR), 0);
     assert_true(memory.bytes_in_use > bytes_near);
     assert_true(level_stats_of(wheel, 0).slots > slots_near);
     for (size_t i = 0; i < FAR; i++) {
-        assert_int_equal(verge_timeout_clear(wheel, &far[i]), 0);
+        assert_int_equal(verge_timeout_cancel(wheel, &far[i]), 0);
     }
     verge_wheel_compact(wheel);
     assert_int_equal(level_stats_of(wheel, 0).slots, slots_near);

@@ -2,12 +2,12 @@
 /* Seed 004, timers in an executor: the part that concerns one worker's wheel. */
 #include "wheel/support.h"
 
-/* An entry fires only if its generation is current. */
+/* A timer fires only if its generation is current. */
 static void seed004_only_the_current_generation_fires(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     size_t fired = 0;
-    for (uintptr_t i = 1; i <= 100; i++) { /* one record, again and again, leaving entries of all kinds behind */
+    for (uintptr_t i = 1; i <= 100; i++) { /* one record, again and again, leaving idle nodes of all kinds behind */
         const verge_timer timer = schedule(wheel, (i * 37) % 101 * TICK + 10 * TICK, i);
         if (i < 100) {
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
@@ -26,7 +26,7 @@ static void seed004_the_same_handle_is_rescheduled(void **state) {
     const verge_timer timer = schedule(wheel, SECOND, 1);
     for (uint64_t i = 1; i < 1000; i++) {
         assert_quiet(wheel, i * SECOND - TICK);
-        assert_int_equal(verge_wheel_reschedule(wheel, timer, (i + 1) * SECOND), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timer, (i + 1) * SECOND), 0);
     }
     assert_fires(wheel, 1001 * SECOND, timer);
     wheel_end(wheel);
@@ -54,7 +54,7 @@ static void seed004_garbage_is_scrubbed_within_bounds(void **state) {
         assert_true(stats_of(wheel).last_poll_work <= 100);
     }
     const verge_wheel_stats stats = stats_of(wheel);
-    assert_true(stats.garbage <= stats.timers + 4096);
+    assert_true(stats.idle <= stats.timers + 4096);
     free(timers);
     wheel_end(wheel);
 }

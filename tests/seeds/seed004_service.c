@@ -215,12 +215,12 @@ static void seed004_a_batch_leaves_the_backlog_known_to_the_worker(void **state)
     advance(&stepped, TICK);
     const int fired[] = {3, 3, 3, 1};
     for (size_t pass = 0; pass < COUNT_OF(fired); pass++) {
-        assert_int_equal(verge_worker_next(worker), 0); /* what a loop that wants to sleep asks */
+        assert_int_equal(verge_worker_next_wakeup(worker), 0); /* what a loop that wants to sleep asks */
         assert_int_equal(verge_worker_begin_wait(worker), 0);
         verge_worker_end_wait(worker);
         assert_int_equal(step(worker), fired[pass]);
     }
-    assert_int_equal(verge_worker_next(worker), VERGE_NEVER);
+    assert_int_equal(verge_worker_next_wakeup(worker), VERGE_NEVER);
     leave(worker);
     stepped_end(&stepped);
 }
@@ -280,7 +280,7 @@ static void seed004_orphans_do_not_go_back_to_the_dying_worker(void **state) {
 static void seed004_shutdown_waits_out_no_sleeping_thread(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.resolution_ns = UINT64_C(1) << 40;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);

@@ -12,16 +12,16 @@ static void null_service(void **state) {
     const verge_start_options options = noted(&notes, 1);
     assert_int_equal(verge_service_create(NULL, NULL), -EINVAL);
     assert_int_equal(verge_service_destroy(NULL, count_pending, NULL), 0);
-    assert_int_equal(verge_service_add_thread(NULL, NULL), -EINVAL);
-    assert_int_equal(verge_service_retire_thread(NULL, 1), -EINVAL);
-    assert_int_equal(verge_service_start(NULL, &options, &timer), -EINVAL);
-    assert_int_equal(verge_service_start_at(NULL, 1, do_nothing, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_service_add_worker(NULL, NULL), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(NULL, 1), -EINVAL);
+    assert_int_equal(verge_service_start_with(NULL, &options, &timer), -EINVAL);
+    assert_int_equal(verge_service_start(NULL, 1, do_nothing, NULL, &timer), -EINVAL);
     assert_int_equal(verge_service_start_after(NULL, 1, do_nothing, NULL, &timer), -EINVAL);
     assert_int_equal(verge_service_cancel(NULL, 1), -EINVAL);
     assert_int_equal(verge_service_cancel_wait(NULL, 1), -EINVAL);
     assert_int_equal(verge_service_shutdown(NULL, 1), -EINVAL);
     assert_int_equal(verge_service_reset(NULL, 1, 1), -EINVAL);
-    assert_int_equal(verge_service_query(NULL, 1, &info), -EINVAL);
+    assert_int_equal(verge_service_get(NULL, 1, &info), -EINVAL);
     assert_int_equal(verge_service_get_stats(NULL, &stats), -EINVAL);
     assert_int_equal(verge_service_get_histograms(NULL, NULL, NULL), -EINVAL);
     assert_int_equal(verge_service_tick(NULL), -EINVAL);
@@ -40,7 +40,7 @@ static void null_worker(void **state) {
     (void)state;
     assert_int_equal(verge_worker_leave(NULL), -EINVAL);
     assert_int_equal(verge_worker_run_once(NULL, 0), -EINVAL);
-    assert_int_equal(verge_worker_next(NULL), VERGE_NEVER);
+    assert_int_equal(verge_worker_next_wakeup(NULL), VERGE_NEVER);
     assert_int_equal(verge_worker_begin_wait(NULL), 0);
     verge_worker_end_wait(NULL);
     verge_worker_interrupt(NULL);
@@ -54,12 +54,12 @@ static void sizes_of_options(void **state) {
     verge_service_options service_options;
     verge_start_options start_options;
     verge_worker_options worker_options;
-    assert_int_equal(verge_service_options_init(NULL), -EINVAL);
-    assert_int_equal(verge_start_options_init(NULL), -EINVAL);
-    assert_int_equal(verge_worker_options_init(NULL), -EINVAL);
-    assert_int_equal(verge_service_options_init_sized(&service_options, 0), -EINVAL);
-    assert_int_equal(verge_start_options_init_sized(&start_options, 0), -EINVAL);
-    assert_int_equal(verge_worker_options_init_sized(&worker_options, 0), -EINVAL);
+    assert_int_equal(verge_service_options_init(NULL, sizeof(verge_service_options)), -EINVAL);
+    assert_int_equal(verge_start_options_init(NULL, sizeof(verge_start_options)), -EINVAL);
+    assert_int_equal(verge_worker_options_init(NULL, sizeof(verge_worker_options)), -EINVAL);
+    assert_int_equal(verge_service_options_init(&service_options, 0), -EINVAL);
+    assert_int_equal(verge_start_options_init(&start_options, 0), -EINVAL);
+    assert_int_equal(verge_worker_options_init(&worker_options, 0), -EINVAL);
 }
 
 /* Each option by itself makes the whole refused. */
@@ -72,8 +72,8 @@ static void options_of_a_service(void **state) {
         bad[i] = good;
     }
     bad[0].struct_size = 0;
-    bad[1].struct_size = sizeof(good) - 1;
-    bad[2].struct_size = sizeof(good) + 1;
+    bad[1].struct_size = sizeof(size_t) - 1;
+    bad[2].struct_size = sizeof(good) + sizeof(good); /* the next of the array is beyond: not 0 */
     bad[3].thread_count = VERGE_WORKER_COUNT_MAX + 1;
     bad[4].precision_ns = 0;
     bad[5].precision_ns = 1000;
@@ -135,19 +135,19 @@ static void options_of_a_timer(void **state) {
         bad[i] = good;
     }
     bad[0].struct_size = 0;
-    bad[1].struct_size = sizeof(good) - 1;
-    bad[2].struct_size = sizeof(good) + 1;
+    bad[1].struct_size = sizeof(size_t) - 1;
+    bad[2].struct_size = sizeof(good) + sizeof(good); /* the next of the array is beyond: not 0 */
     bad[3].callback = NULL;
     bad[4].deadline_ns = VERGE_NEVER;
     bad[5].period_ns = SECOND;
     bad[5].policy = (verge_interval_policy)77;
     verge_timer timer = 0;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        assert_int_equal(verge_service_start(stepped.service, &bad[i], &timer), -EINVAL);
+        assert_int_equal(verge_service_start_with(stepped.service, &bad[i], &timer), -EINVAL);
     }
-    assert_int_equal(verge_service_start(stepped.service, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_service_start_at(stepped.service, 1, NULL, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_service_start_at(stepped.service, VERGE_NEVER, do_nothing, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_service_start_with(stepped.service, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_service_start(stepped.service, 1, NULL, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_service_start(stepped.service, VERGE_NEVER, do_nothing, NULL, &timer), -EINVAL);
     assert_int_equal(verge_service_start_after(stepped.service, 1, NULL, NULL, &timer), -EINVAL);
     assert_int_equal(verge_service_start_after(stepped.service, VERGE_NEVER, do_nothing, NULL, &timer), -EOVERFLOW);
     assert_int_equal(
@@ -160,7 +160,7 @@ static void options_of_a_timer(void **state) {
     assert_int_equal(verge_service_start_after(stepped.service, longest_ns, do_nothing, NULL, &timer), 0);
     assert_int_equal(info_of(stepped.service, timer).deadline_ns, VERGE_NEVER - 1);
     assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
-    assert_int_equal(verge_service_start(stepped.service, &good, NULL), 0); /* without a pointer for the handle */
+    assert_int_equal(verge_service_start_with(stepped.service, &good, NULL), 0); /* without a pointer for the handle */
     assert_int_equal(step(worker), 1);
     leave(worker);
     stepped_end(&stepped);
@@ -170,13 +170,14 @@ static void options_of_a_worker(void **state) {
     (void)state;
     struct stepped stepped;
     stepped_begin(&stepped);
-    verge_worker_options options;
+    verge_worker_options options[2];
     verge_worker *worker = NULL;
-    assert_int_equal(verge_worker_options_init(&options), 0);
-    options.struct_size = sizeof(options) - 1;
-    assert_int_equal(verge_worker_join(stepped.service, &options, &worker), -EINVAL);
-    options.struct_size = sizeof(options) + 1;
-    assert_int_equal(verge_worker_join(stepped.service, &options, &worker), -EINVAL);
+    assert_int_equal(verge_worker_options_init(&options[0], sizeof(options)), 0);
+    assert_int_equal(options[1].struct_size, 0);
+    options[1].struct_size = 1; /* beyond what the library knows */
+    assert_int_equal(verge_worker_join(stepped.service, options, &worker), -EINVAL);
+    options[0].struct_size = sizeof(size_t) - 1;
+    assert_int_equal(verge_worker_join(stepped.service, options, &worker), -EINVAL);
     assert_int_equal(verge_worker_join(stepped.service, NULL, NULL), -EINVAL);
     assert_null(worker);
     assert_int_equal(stats_of(stepped.service).workers, 0);
@@ -190,7 +191,7 @@ static void handles_that_never_were(void **state) {
     stepped_begin(&stepped);
     verge_worker *worker = join_bound(stepped.service);
     for (int round = 0; round < 2; round++) {
-        const verge_timer live = round == 0 ? 0 : start_at(stepped.service, HOUR * 2, do_nothing, NULL);
+        const verge_timer pending = round == 0 ? 0 : start_at(stepped.service, HOUR * 2, do_nothing, NULL);
         const verge_timer strangers[] = {
             0,
             1,
@@ -199,9 +200,9 @@ static void handles_that_never_were(void **state) {
             UINT64_C(1) << 32 | 1025, /* in a gap between segments */
             UINT64_C(1) << 32 | (1 << 15),
             UINT64_C(1) << 32 | UINT32_MAX,
-            live + (UINT64_C(2) << 32), /* a later life of the record */
-            live + (UINT64_C(1) << 32), /* no life at all */
-            round == 0 ? UINT64_C(1) << 32 : live & UINT32_MAX,
+            pending + (UINT64_C(2) << 32), /* a later life of the record */
+            pending + (UINT64_C(1) << 32), /* no life at all */
+            round == 0 ? UINT64_C(1) << 32 : pending & UINT32_MAX,
         };
         for (size_t i = 0; i < COUNT_OF(strangers); i++) {
             verge_timer_info info;
@@ -209,7 +210,7 @@ static void handles_that_never_were(void **state) {
             assert_int_equal(verge_service_cancel_wait(stepped.service, strangers[i]), -EBADF);
             assert_int_equal(verge_service_shutdown(stepped.service, strangers[i]), -EBADF);
             assert_int_equal(verge_service_reset(stepped.service, strangers[i], HOUR), -EBADF);
-            assert_int_equal(verge_service_query(stepped.service, strangers[i], &info), -EBADF);
+            assert_int_equal(verge_service_get(stepped.service, strangers[i], &info), -EBADF);
         }
         assert_int_equal(verge_service_count(stepped.service), round);
     }
@@ -234,7 +235,7 @@ static void handles_that_are_gone(void **state) {
         assert_int_equal(verge_service_cancel_wait(stepped.service, gone[i]), -ENOENT);
         assert_int_equal(verge_service_shutdown(stepped.service, gone[i]), -ENOENT);
         assert_int_equal(verge_service_reset(stepped.service, gone[i], HOUR), -ENOENT);
-        assert_int_equal(verge_service_query(stepped.service, gone[i], &info), -ENOENT);
+        assert_int_equal(verge_service_get(stepped.service, gone[i], &info), -ENOENT);
     }
     assert_int_equal(info_of(stepped.service, successor).deadline_ns, HOUR * 2);
     leave(worker);
@@ -249,7 +250,7 @@ static void times_that_make_no_sense(void **state) {
     const verge_timer timer = start_at(stepped.service, HOUR * 2, do_nothing, NULL);
     assert_int_equal(verge_service_reset(stepped.service, timer, VERGE_NEVER), -EINVAL);
     assert_int_equal(info_of(stepped.service, timer).deadline_ns, HOUR * 2);
-    assert_int_equal(verge_service_query(stepped.service, timer, NULL), -EINVAL);
+    assert_int_equal(verge_service_get(stepped.service, timer, NULL), -EINVAL);
     leave(worker);
     stepped_end(&stepped);
 }
@@ -280,13 +281,13 @@ static void workers_that_are_not_the_services(void **state) {
     struct stepped stepped;
     stepped_begin(&stepped);
     verge_worker *worker = join_unbound(stepped.service);
-    assert_int_equal(verge_service_retire_thread(stepped.service, verge_worker_id(worker)), -EINVAL);
-    assert_int_equal(verge_service_retire_thread(stepped.service, 0), -EINVAL);
-    assert_int_equal(verge_service_retire_thread(stepped.service, 2), -EINVAL);
-    assert_int_equal(verge_service_retire_thread(stepped.service, UINT32_MAX), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(stepped.service, verge_worker_id(worker)), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(stepped.service, 0), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(stepped.service, 2), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(stepped.service, UINT32_MAX), -EINVAL);
     assert_int_equal(step(worker), 0);
     leave(worker);
-    assert_int_equal(verge_service_retire_thread(stepped.service, 1), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(stepped.service, 1), -EINVAL);
     stepped_end(&stepped);
 }
 

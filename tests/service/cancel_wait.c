@@ -8,7 +8,7 @@
 
 static verge_service *service_with_threads(uint32_t thread_count) {
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = thread_count;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -122,7 +122,7 @@ static void wait_in_a_circle(uint32_t count, bool in_one_service) {
     for (uint32_t i = 0; i < count; i++) {
         services[i] = in_one_service && i > 0 ? services[0] : service_with_threads(in_one_service ? count : 1);
         verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options), 0);
+        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         ring.members[i].ring = &ring;
         options.callback = wait_for_next;
         options.argument = &ring.members[i];
@@ -196,7 +196,7 @@ static void a_callback_waits_for_another_workers(void **state) {
     pair.slow_timer = start_at(service, 0, be_slow, &pair.slow);
     await(&pair.slow.has_begun);
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = wait_for_slow;
     options.argument = &pair;
     options.worker_id = info_of(service, pair.slow_timer).worker_id == 1 ? 2 : 1;

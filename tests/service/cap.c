@@ -13,7 +13,7 @@ static void stepped_begin_capped(struct stepped *stepped) {
 static void assert_full(struct stepped *stepped) {
     verge_timer timer = 0;
     assert_int_equal(verge_service_count(stepped->service), CAP);
-    assert_int_equal(verge_service_start_at(stepped->service, 2 * HOUR, do_nothing, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_service_start(stepped->service, 2 * HOUR, do_nothing, NULL, &timer), -ENOSPC);
     assert_int_equal(verge_service_start_after(stepped->service, 0, do_nothing, NULL, &timer), -ENOSPC);
     assert_int_equal(timer, 0);
     assert_int_equal(verge_service_count(stepped->service), CAP);
@@ -88,8 +88,8 @@ static void a_start_that_fails_takes_no_room(void **state) {
     verge_timer timer = 0;
     stepped.memory.fail_from = stepped.memory.calls + 1;
     for (int i = 0; i < 3 * CAP; i++) {
-        assert_int_equal(verge_service_start_at(stepped.service, 2 * HOUR, do_nothing, NULL, &timer), -ENOMEM);
-        assert_int_equal(verge_service_start_at(stepped.service, 2 * HOUR, NULL, NULL, &timer), -EINVAL);
+        assert_int_equal(verge_service_start(stepped.service, 2 * HOUR, do_nothing, NULL, &timer), -ENOMEM);
+        assert_int_equal(verge_service_start(stepped.service, 2 * HOUR, NULL, NULL, &timer), -EINVAL);
     }
     stepped.memory.fail_from = 0;
     assert_int_equal(verge_service_count(stepped.service), 0);
@@ -134,7 +134,7 @@ static void *start_and_cancel(void *argument) {
         verge_timer timers[CAP];
         size_t count = 0;
         while (count < CAP &&
-               verge_service_start_at(crowd->service, VERGE_NEVER - 1, do_nothing, NULL, &timers[count]) == 0) {
+               verge_service_start(crowd->service, VERGE_NEVER - 1, do_nothing, NULL, &timers[count]) == 0) {
             count++;
             if (atomic_fetch_add(&crowd->held, 1) >= CAP) {
                 atomic_store(&crowd->has_overflown, true);
@@ -154,7 +154,7 @@ static void *start_and_cancel(void *argument) {
 static void threads_cannot_exceed_it_together(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.timer_cap = CAP;
     struct crowd crowd = {0};
     assert_int_equal(verge_service_create(&options, &crowd.service), 0);
@@ -170,7 +170,7 @@ static void threads_cannot_exceed_it_together(void **state) {
     for (size_t i = 0; i < CAP; i++) { /* and no room was lost */
         (void)start_at(crowd.service, VERGE_NEVER - 1, do_nothing, NULL);
     }
-    assert_int_equal(verge_service_start_at(crowd.service, 0, do_nothing, NULL, NULL), -ENOSPC);
+    assert_int_equal(verge_service_start(crowd.service, 0, do_nothing, NULL, NULL), -ENOSPC);
     assert_int_equal(verge_service_destroy(crowd.service, NULL, NULL), 0);
 }
 

@@ -57,12 +57,12 @@ static void a_thread_that_cannot_be_added_changes_nothing(void **state) {
     stepped_begin(&stepped);
     (void)start_at(stepped.service, 0, take_note, &notes);
     threads_left = 0;
-    assert_int_equal(verge_service_add_thread(stepped.service, &id), -EAGAIN);
+    assert_int_equal(verge_service_add_worker(stepped.service, &id), -EAGAIN);
     threads_left = UINT32_MAX;
     assert_int_equal(id, 0);
     assert_int_equal(stats_of(stepped.service).workers, 0);
     assert_int_equal(verge_service_count(stepped.service), 1);
-    assert_int_equal(verge_service_add_thread(stepped.service, &id), 0);
+    assert_int_equal(verge_service_add_worker(stepped.service, &id), 0);
     assert_int_equal(id, 1);
     await_count(&notes.fired, 1);
     stepped_end(&stepped);
@@ -94,7 +94,7 @@ static void a_thread_without_memory_changes_nothing(void **state) {
         struct stepped stepped;
         stepped_begin(&stepped);
         stepped.memory.fail_at = stepped.memory.calls + n;
-        const int error = verge_service_add_thread(stepped.service, NULL);
+        const int error = verge_service_add_worker(stepped.service, NULL);
         has_failed = stepped.memory.failures > 0;
         assert_int_equal(error, has_failed ? -ENOMEM : 0);
         assert_int_equal(stats_of(stepped.service).workers, has_failed ? 0 : 1);
@@ -127,7 +127,7 @@ static void there_are_as_many_threads_as_there_may_be_workers(void **state) {
     options.thread_count = VERGE_WORKER_COUNT_MAX;
     stepped_create(&stepped, &options);
     assert_int_equal(stats_of(stepped.service).workers, VERGE_WORKER_COUNT_MAX);
-    assert_int_equal(verge_service_add_thread(stepped.service, NULL), -ENOSPC);
+    assert_int_equal(verge_service_add_worker(stepped.service, NULL), -ENOSPC);
     stepped_end(&stepped);
 }
 

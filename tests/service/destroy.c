@@ -58,7 +58,7 @@ static void expect_pending(void *context, const verge_pending *pending) {
 
 static void start_for(struct stepped *stepped, struct hand_back *back, size_t i, uint64_t period_ns) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     back->numbers[i] = (uint32_t)i;
     back->deadlines_ns[i] = now_of(stepped) + i * SECOND;
     options.callback = do_nothing;
@@ -155,7 +155,7 @@ static void it_hangs_on_no_sleeping_thread(void **state) {
     (void)state;
     for (uint32_t round = 0; round < test_scaled(1000) / 5; round++) {
         verge_service_options options;
-        assert_int_equal(verge_service_options_init(&options), 0);
+        assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
         options.thread_count = round % 3;
         options.resolution_ns = round % 2 == 0 ? 1000 : UINT64_C(1) << 40; /* a tick of a quarter of an hour */
         options.stuck_after_ns = round % 5 == 0 ? HOUR : 0;

@@ -39,7 +39,7 @@ static void what_callbacks_did_is_seen(void **state) {
 static void a_bound_thread_runs_its_worker(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     verge_service *service = NULL;

@@ -46,7 +46,7 @@ int __wrap_pthread_join(pthread_t thread, void **ret_result) {
 static void begin_scene(uint32_t thread_count) {
     memset(&scene, 0, sizeof(scene));
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = thread_count;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -61,7 +61,7 @@ static void await_workers(uint32_t count) {
 
 static void start_on(uint32_t worker_id, verge_callback callback, void *argument) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = callback;
     options.argument = argument;
     options.worker_id = worker_id;
@@ -75,7 +75,7 @@ static void start_in_destructor(void *service) {
     await(&scene.may_end);
     verge_start_options options = noted(&scene.notes, 0);
     options.worker_id = 1; /* where this thread was */
-    if (verge_service_start(service, &options, NULL) != 0) {
+    if (verge_service_start_with(service, &options, NULL) != 0) {
         abort();
     }
 }
@@ -93,18 +93,18 @@ static void a_thread_that_ends_slowly_holds_up_nobody(void **state) {
     for (uint32_t round = 1; round <= ROUNDS; round++) {
         start_on(1, mark_thread, NULL);
         await_count(&scene.marked, round);
-        assert_int_equal(verge_service_retire_thread(scene.service, 1), 0);
+        assert_int_equal(verge_service_retire_worker(scene.service, 1), 0);
         await_count(&scene.destroying, round); /* it has left, and has not ended */
         uint32_t id = 0;
         is_adding = true;
-        assert_int_equal(verge_service_add_thread(scene.service, &id), 0);
+        assert_int_equal(verge_service_add_worker(scene.service, &id), 0);
         is_adding = false;
         assert_false(scene.is_joined_locked);
         assert_int_equal(id, 1);
     }
     atomic_store(&scene.may_end, true);
     await_count(&scene.notes.fired, ROUNDS);
-    assert_int_equal(verge_service_add_thread(scene.service, NULL), 0); /* joins those that have ended */
+    assert_int_equal(verge_service_add_worker(scene.service, NULL), 0); /* joins those that have ended */
     assert_int_equal(verge_service_destroy(scene.service, NULL, NULL), 0);
     scene.service = NULL;
     assert_int_equal(pthread_key_delete(scene.key), 0);
@@ -123,7 +123,7 @@ static void stop_before_the_thread_is_there(const char *next_step) {
 
 static void add_one(const verge_firing *firing) {
     is_adder = true;
-    scene.verdict = verge_service_add_thread(firing->service, NULL);
+    scene.verdict = verge_service_add_worker(firing->service, NULL);
     is_adder = false;
 }
 
@@ -131,7 +131,7 @@ static void no_thread_comes_while_the_service_is_destroyed(void **state) {
     (void)state;
     verge__step_hook = stop_before_the_thread_is_there;
     begin_scene(2);
-    assert_int_equal(verge_service_retire_thread(scene.service, 1), 0);
+    assert_int_equal(verge_service_retire_worker(scene.service, 1), 0);
     await_workers(1);
     start_on(2, add_one, NULL);
     await(&scene.has_added);

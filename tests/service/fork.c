@@ -8,8 +8,10 @@
 
 #include "base/compiler.h"
 #include "service/support.h"
+#include "support/spawn.h"
 #include "verge/loop.h"
 #include "verge/task.h"
+#include "verge/wheel_more.h"
 
 /* ThreadSanitizer ends a child of a process with threads when the child starts one. */
 #if defined(VERGE__THREADS_ARE_WATCHED)
@@ -46,7 +48,7 @@ static intptr_t task(void *argument) {
 static int check_wheel(void) {
     verge_expiry out[4];
     EXPECT(verge_wheel_check(wheel) == NULL);
-    EXPECT(verge_wheel_schedule(wheel, 5000000000, NULL, &(verge_timer){0}) == 0);
+    EXPECT(verge_wheel_start(wheel, 5000000000, NULL, &(verge_timer){0}) == 0);
     EXPECT(verge_wheel_poll(wheel, 10000000000, out, 4) == 2);
     EXPECT(verge_wheel_check(wheel) == NULL);
     verge_wheel_destroy(wheel);
@@ -57,19 +59,19 @@ static int check_service_of_parent(void) {
     verge_start_options options;
     verge_worker *joined = NULL;
     verge_timer started = 0;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = on_timer;
     options.deadline_ns = verge_service_now(service) + 1000;
-    EXPECT(verge_service_start(service, &options, &started) == -ECHILD);
-    EXPECT(verge_service_start_at(service, verge_service_now(service) + 1000, on_timer, NULL, &started) == -ECHILD);
+    EXPECT(verge_service_start_with(service, &options, &started) == -ECHILD);
+    EXPECT(verge_service_start(service, verge_service_now(service) + 1000, on_timer, NULL, &started) == -ECHILD);
     EXPECT(verge_service_start_after(service, 1, on_timer, NULL, &started) == -ECHILD);
     EXPECT(verge_service_cancel(service, timer) == -ECHILD);
     EXPECT(verge_service_cancel_wait(service, timer) == -ECHILD);
     EXPECT(verge_service_shutdown(service, timer) == -ECHILD);
     EXPECT(verge_service_reset(service, timer, verge_service_now(service) + 1000) == -ECHILD);
     EXPECT(verge_service_wait_empty(service, VERGE_NEVER) == -ECHILD);
-    EXPECT(verge_service_add_thread(service, NULL) == -ECHILD);
-    EXPECT(verge_service_retire_thread(service, 1) == -ECHILD);
+    EXPECT(verge_service_add_worker(service, NULL) == -ECHILD);
+    EXPECT(verge_service_retire_worker(service, 1) == -ECHILD);
     EXPECT(verge_worker_join(service, NULL, &joined) == -ECHILD);
     EXPECT(verge_worker_current(service) == NULL);
     EXPECT(verge_worker_run_once(worker, 0) == -ECHILD);
@@ -82,7 +84,7 @@ static int check_runtime_of_parent(void) {
     verge_task *spawned = NULL;
     verge_runtime_stats stats = {.struct_size = sizeof(stats)};
     EXPECT(verge_runtime_run(runtime, task, NULL, NULL) == -ECHILD);
-    EXPECT(verge_runtime_spawn(runtime, 0, task, NULL, &spawned) == -ECHILD);
+    EXPECT(spawn_at(runtime, 0, task, NULL, &spawned) == -ECHILD);
     EXPECT(verge_runtime_add_worker(runtime, NULL) == -ECHILD);
     EXPECT(verge_runtime_get_stats(runtime, &stats) == -ECHILD);
     EXPECT(verge_runtime_destroy(runtime) == -ECHILD);
@@ -127,9 +129,9 @@ static void what_holds_after_fork(void **state) {
     (void)state;
     assert_int_equal(verge_wheel_create(NULL, &wheel), 0);
     verge_timer in_wheel = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, 7000000000, NULL, &in_wheel), 0);
+    assert_int_equal(verge_wheel_start(wheel, 7000000000, NULL, &in_wheel), 0);
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 2;
     assert_int_equal(verge_service_create(&options, &service), 0);
     assert_int_equal(verge_worker_join(service, NULL, &worker), 0);

@@ -18,7 +18,7 @@ static void assert_gone(verge_service *service, verge_timer timer) {
     assert_int_equal(verge_service_cancel(service, timer), -ENOENT);
     assert_int_equal(verge_service_shutdown(service, timer), -ENOENT);
     assert_int_equal(verge_service_reset(service, timer, HOUR), -ENOENT);
-    assert_int_equal(verge_service_query(service, timer, &info), -ENOENT);
+    assert_int_equal(verge_service_get(service, timer, &info), -ENOENT);
 }
 
 /* Its record is never used again, and its handle stays gone. */
@@ -112,34 +112,35 @@ static void old_handles_stay_gone(void **state) {
         old[i] = start_at(stepped.service, 2 * HOUR, do_nothing, NULL);
         assert_int_equal(verge_service_cancel(stepped.service, old[i]), 0);
     }
-    const verge_timer live = start_at(stepped.service, 2 * HOUR, do_nothing, NULL);
+    const verge_timer pending = start_at(stepped.service, 2 * HOUR, do_nothing, NULL);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_service_cancel(stepped.service, old[i]), -ENOENT);
     }
-    assert_int_equal(verge_service_cancel(stepped.service, live), 0);
+    assert_int_equal(verge_service_cancel(stepped.service, pending), 0);
     leave(worker);
     stepped_end(&stepped);
 }
 
-/* New records go to workers by the run: with turns, what one of them uses is fetched by the other's processor. */
-static void records_of_two_workers_do_not_lie_in_turns(void **state) {
+/* A worker gets new records that lie side by side. If those of two workers alternated, each processor would fetch what
+ * the other one uses. */
+static void records_of_two_workers_do_not_alternate(void **state) {
     (void)state;
     enum { TIMERS = 1000 };
     struct stepped stepped;
     stepped_begin(&stepped);
     verge_worker *workers[2] = {join_unbound(stepped.service), join_unbound(stepped.service)};
-    uint32_t turns = 0;
+    uint32_t changes = 0;
     uint32_t before[2] = {0};
     for (size_t i = 0; i < TIMERS; i++) {
         for (size_t w = 0; w < 2; w++) {
             assert_int_equal(verge__worker_refill(workers[w]), 0);
             const uint32_t index = verge__worker_pop_free(workers[w]);
-            turns += i == 0 || index != before[w] + 1;
+            changes += i == 0 || index != before[w] + 1;
             before[w] = index;
             assert_false(verge__timer_is_filed(verge__table_at(&stepped.service->table, index)));
         }
     }
-    assert_int_equal(turns, 2);      /* each has all of its records side by side */
+    assert_int_equal(changes, 2);    /* each has all of its records side by side */
     for (size_t w = 0; w < 2; w++) { /* they are free, but nobody's: as if they were timers that have ended */
         atomic_store(&workers[w]->held, verge__worker_free_count(workers[w]));
         leave(workers[w]);
@@ -149,7 +150,7 @@ static void records_of_two_workers_do_not_lie_in_turns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_of_two_workers_do_not_lie_in_turns),
+        cmocka_unit_test(records_of_two_workers_do_not_alternate),
         cmocka_unit_test(a_record_cancelled_by_its_owner_is_retired),
         cmocka_unit_test(a_record_cancelled_by_another_thread_is_retired),
         cmocka_unit_test(a_record_whose_timer_ran_is_retired),

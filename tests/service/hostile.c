@@ -25,8 +25,8 @@ static void the_end_of_time_can_be_had_at_its_beginning(void **state) {
         unsigned first = 0;
         unsigned last = 0;
         verge_timer timer = 0;
-        assert_int_equal(verge_service_start_at(stepped.service, VERGE_NEVER - 1, count_one, &last, &timer), 0);
-        assert_int_equal(verge_service_start_at(stepped.service, 0, count_one, &first, NULL), 0);
+        assert_int_equal(verge_service_start(stepped.service, VERGE_NEVER - 1, count_one, &last, &timer), 0);
+        assert_int_equal(verge_service_start(stepped.service, 0, count_one, &first, NULL), 0);
         assert_int_equal(step(worker), 1);
         assert_int_equal(first, 1);
         assert_int_equal(verge_service_reset(stepped.service, timer, VERGE_NEVER - 2), 0);
@@ -37,9 +37,9 @@ static void the_end_of_time_can_be_had_at_its_beginning(void **state) {
     }
 }
 
-/* ---- garbage ---- */
+/* ---- idle nodes ---- */
 
-static void resets_from_elsewhere_leave_bounded_garbage(void **state) {
+static void resets_from_elsewhere_leave_few_idle_nodes(void **state) {
     (void)state;
     enum { TIMERS = 4000, ROUNDS = 60 };
     struct stepped stepped;
@@ -48,16 +48,16 @@ static void resets_from_elsewhere_leave_bounded_garbage(void **state) {
     static verge_timer timers[TIMERS];
     uint64_t far_ns = now_of(&stepped) + HOUR;
     for (size_t i = 0; i < TIMERS; i++) {
-        assert_int_equal(verge_service_start_at(stepped.service, far_ns, count_one, NULL, &timers[i]), 0);
+        assert_int_equal(verge_service_start(stepped.service, far_ns, count_one, NULL, &timers[i]), 0);
     }
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < TIMERS; i++) {
             assert_int_equal(verge_service_reset(stepped.service, timers[i], far_ns - (round + 1) * TICK), 0);
         }
-        while (verge_worker_next(worker) == 0) {
+        while (verge_worker_next_wakeup(worker) == 0) {
             assert_int_equal(step(worker), 0);
         }
-        assert_true(stats_of(stepped.service).entries < 2 * TIMERS + 4096);
+        assert_true(stats_of(stepped.service).linked < 2 * TIMERS + 4096);
     }
     assert_int_equal(verge_worker_leave(worker), 0);
     stepped_end(&stepped);
@@ -73,7 +73,7 @@ static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
     uint64_t deadline_ns = now_of(&stepped) + TICK;
     for (size_t i = 0; i < KEPT + CANCELLED; i++) {
         verge_timer timer = 0;
-        assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &timer), 0);
+        assert_int_equal(verge_service_start(stepped.service, deadline_ns, count_one, &fired, &timer), 0);
         if (i >= KEPT) {
             assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
         }
@@ -83,7 +83,7 @@ static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
     advance(&stepped, TICK);
     do {
         (void)step(worker);
-    } while (verge_worker_next(worker) == 0);
+    } while (verge_worker_next_wakeup(worker) == 0);
     assert_int_equal(fired, KEPT);
     assert_int_equal(verge_service_count(stepped.service), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
@@ -106,13 +106,13 @@ static void the_clock_may_run_out(void **state) {
         verge_worker *worker = join_bound(stepped.service);
         unsigned fired = 0;
         verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start), 0);
+        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
         start.callback = run_for_ever;
         start.argument = &fired;
         start.deadline_ns = now_of(&stepped);
         start.period_ns = HOUR;
         start.policy = VERGE_INTERVAL_SKIP;
-        assert_int_equal(verge_service_start(stepped.service, &start, NULL), 0);
+        assert_int_equal(verge_service_start_with(stepped.service, &start, NULL), 0);
         verge_manual_clock_set(&stepped.clock, VERGE_NEVER);
         for (int i = 0; i < 4; i++) {
             (void)step(worker);
@@ -132,15 +132,16 @@ static void start_and_cancel_many(const verge_firing *firing) {
     static verge_timer timers[MANY];
     uint64_t deadline_ns = *(uint64_t *)firing->argument;
     for (size_t i = 0; i < MANY; i++) {
-        assert_int_equal(verge_service_start_at(firing->service, deadline_ns, count_one, NULL, &timers[i]), 0);
+        assert_int_equal(verge_service_start(firing->service, deadline_ns, count_one, NULL, &timers[i]), 0);
     }
     for (size_t i = 0; i < MANY; i++) {
         assert_int_equal(verge_service_cancel(firing->service, timers[i]), 0);
     }
 }
 
-/* The low half of "no tick" is the mark of one tick in 2^32. */
-static void a_timer_without_an_entry_is_not_found_by_an_old_one(void **state) {
+/* Records that were cancelled, and are used again from outside, do not fire at the tick for which they were filed
+ * before. Both ticks are near 2^32. */
+static void a_record_that_is_used_again_does_not_fire_at_its_old_tick(void **state) {
     (void)state;
     struct stepped stepped;
     const verge_service_options options = stepped_options(&stepped);
@@ -148,23 +149,23 @@ static void a_timer_without_an_entry_is_not_found_by_an_old_one(void **state) {
     stepped_create(&stepped, &options);
     verge_worker *worker = join_unbound(stepped.service);
     uint64_t marked_ns = UINT64_C(0xffffffff) * TICK;
-    assert_int_equal(verge_service_start_at(stepped.service, 0, start_and_cancel_many, &marked_ns, NULL), 0);
+    assert_int_equal(verge_service_start(stepped.service, 0, start_and_cancel_many, &marked_ns, NULL), 0);
     assert_int_equal(step(worker), 1);
     /* The records are used again from outside; the worker does not take all of them at once. */
     verge_manual_clock_set(&stepped.clock, marked_ns);
     unsigned fired = 0;
     for (size_t i = 0; i < MANY; i++) {
-        assert_int_equal(verge_service_start_at(stepped.service, marked_ns + TICK, count_one, &fired, NULL), 0);
+        assert_int_equal(verge_service_start(stepped.service, marked_ns + TICK, count_one, &fired, NULL), 0);
     }
     assert_int_equal(step(worker), 0);
-    while (verge_worker_next(worker) == 0) {
+    while (verge_worker_next_wakeup(worker) == 0) {
         assert_int_equal(step(worker), 0);
     }
     assert_int_equal(verge_worker_count(worker), MANY);
     advance(&stepped, TICK);
     do {
         (void)step(worker);
-    } while (verge_worker_next(worker) == 0);
+    } while (verge_worker_next_wakeup(worker) == 0);
     assert_int_equal(fired, MANY);
     assert_int_equal(verge_worker_count(worker), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
@@ -206,14 +207,14 @@ static void a_record_whose_generations_are_used_up_is_no_timer(void **state) {
     verge_timer timer = 0;
     unsigned fired = 0;
     uint64_t deadline_ns = now_of(&stepped) + TICK;
-    assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &timer), 0);
+    assert_int_equal(verge_service_start(stepped.service, deadline_ns, count_one, &fired, &timer), 0);
     assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
     verge__timer *record = verge__table_at(&stepped.service->table, (uint32_t)timer);
     uint64_t word = atomic_load(&record->word) & ~VERGE__GENERATION_MASK;
     atomic_store(&record->word, word | UINT64_C(0xfffffffe) << 32);
     worker->free[verge__worker_free_count(worker) - 1] = UINT64_C(0xfffffffe) << 32 | (uint32_t)timer;
     verge_timer last = 0;
-    assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &last), 0);
+    assert_int_equal(verge_service_start(stepped.service, deadline_ns, count_one, &fired, &last), 0);
     assert_int_equal(last >> 32, UINT32_MAX);
     assert_int_equal((uint32_t)last, (uint32_t)timer);
     assert_int_equal(verge_service_cancel(stepped.service, last), 0);
@@ -223,7 +224,7 @@ static void a_record_whose_generations_are_used_up_is_no_timer(void **state) {
     assert_int_equal(step(worker), 0);
     assert_int_equal(verge_worker_count(worker), 0);
     verge_timer next = 0;
-    assert_int_equal(verge_service_start_at(stepped.service, deadline_ns, count_one, &fired, &next), 0);
+    assert_int_equal(verge_service_start(stepped.service, deadline_ns, count_one, &fired, &next), 0);
     assert_int_not_equal((uint32_t)next, (uint32_t)timer);
     assert_int_equal(step(worker), 1);
     assert_int_equal(verge_worker_leave(worker), 0);
@@ -241,7 +242,7 @@ static void a_worker_that_has_left_answers(void **state) {
     assert_int_equal(verge_worker_leave(worker), -EINVAL);
     assert_int_equal(verge_worker_run_once(worker, 0), -ESHUTDOWN);
     assert_int_equal(verge_worker_begin_wait(worker), 0);
-    assert_true(verge_worker_next(worker) == VERGE_NEVER);
+    assert_true(verge_worker_next_wakeup(worker) == VERGE_NEVER);
     verge_worker_end_wait(worker);
     verge_worker_interrupt(worker);
     stepped_end(&stepped);
@@ -259,7 +260,7 @@ static void who_leaves_in_a_wait_is_not_woken(void **state) {
     stepped_begin(&stepped);
     unsigned wakes = 0;
     verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = true;
     options.wake = count_wake;
     options.wake_context = &wakes;
@@ -289,11 +290,11 @@ static void step_inner(const verge_firing *firing) {
     struct nest *nest = firing->argument;
     nest->outer_timer = firing->timer;
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = wait_for_outer;
     options.argument = nest;
     options.worker_id = verge_worker_id(nest->inner);
-    assert_int_equal(verge_service_start(firing->service, &options, NULL), 0);
+    assert_int_equal(verge_service_start_with(firing->service, &options, NULL), 0);
     assert_int_equal(verge_worker_run_once(nest->inner, 0), 1);
 }
 
@@ -303,7 +304,7 @@ static void a_callback_around_this_one_is_not_waited_for(void **state) {
     stepped_begin(&stepped);
     verge_worker *outer = join_bound(stepped.service);
     struct nest nest = {.inner = join_unbound(stepped.service)};
-    assert_int_equal(verge_service_start_at(stepped.service, 0, step_inner, &nest, NULL), 0);
+    assert_int_equal(verge_service_start(stepped.service, 0, step_inner, &nest, NULL), 0);
     assert_int_equal(step(outer), 1);
     assert_int_equal(nest.verdict, VERGE_RUNNING);
     assert_int_equal(verge_worker_leave(nest.inner), 0);
@@ -340,7 +341,7 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
         memset(&watch, 0, sizeof(watch));
         atomic_store(&watch.wait_verdict, -1);
         verge_service_options options;
-        assert_int_equal(verge_service_options_init(&options), 0);
+        assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
         options.thread_count = metronome;
         options.metronome = metronome == 1;
         options.stuck_after_ns = MS;
@@ -351,14 +352,14 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
         uint32_t id = 1;
         if (metronome == 0) {
             worker = join_bound(watch.service); /* this thread is the one that finds it stuck */
-            assert_int_equal(verge_service_add_thread(watch.service, &id), 0);
+            assert_int_equal(verge_service_add_worker(watch.service, &id), 0);
         }
         verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start), 0);
+        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
         start.callback = be_stuck;
         start.argument = &watch;
         start.worker_id = id;
-        assert_int_equal(verge_service_start(watch.service, &start, NULL), 0);
+        assert_int_equal(verge_service_start_with(watch.service, &start, NULL), 0);
         while (atomic_load(&watch.wait_verdict) == -1) {
             if (worker != NULL) {
                 assert_true(verge_worker_run_once(worker, 0) >= 0);
@@ -377,10 +378,10 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_time_can_be_had_at_its_beginning),
-        cmocka_unit_test(resets_from_elsewhere_leave_bounded_garbage),
+        cmocka_unit_test(resets_from_elsewhere_leave_few_idle_nodes),
         cmocka_unit_test(timers_cancelled_without_a_worker_leave_nothing),
         cmocka_unit_test(the_clock_may_run_out),
-        cmocka_unit_test(a_timer_without_an_entry_is_not_found_by_an_old_one),
+        cmocka_unit_test(a_record_that_is_used_again_does_not_fire_at_its_old_tick),
         cmocka_unit_test(timers_are_cancelled_without_the_instruction_too),
         cmocka_unit_test(a_record_whose_generations_are_used_up_is_no_timer),
         cmocka_unit_test(a_worker_that_has_left_answers),

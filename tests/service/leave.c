@@ -73,12 +73,12 @@ static void its_timers_are_dealt_evenly(void **state) {
         options.worker_id = verge_worker_id(going);
         (void)start_with(stepped.service, &options);
     }
-    while (verge_worker_next(going) == 0) {
+    while (verge_worker_next_wakeup(going) == 0) {
         (void)step(going);
     }
     leave(going);
     for (int i = 0; i < 2; i++) {
-        while (verge_worker_next(staying[i]) == 0) {
+        while (verge_worker_next_wakeup(staying[i]) == 0) {
             (void)step(staying[i]);
         }
         assert_in_range(verge_worker_count(staying[i]), TIMERS / 2 - SENT_AT_ONCE, TIMERS / 2 + SENT_AT_ONCE);
@@ -103,7 +103,7 @@ static void orphans_wait_for_the_next_to_join(void **state) {
         assert_int_equal(info_of(stepped.service, timers[i]).worker_id, 0);
     }
     verge_worker *next = join_bound(stepped.service);
-    assert_int_equal(verge_worker_next(next), 0);
+    assert_int_equal(verge_worker_next_wakeup(next), 0);
     run_all_kinds(&stepped, next, notes, timers);
     leave(next);
     stepped_end(&stepped);
@@ -210,7 +210,7 @@ static void start_in_disorder(struct stepped *stepped, struct verge_test_random 
                               uint32_t worker_id, verge_callback callback) {
     for (uint32_t i = 0; i < count; i++) {
         verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options), 0);
+        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         options.callback = callback;
         options.deadline_ns = now_of(stepped) + 2 * TICK + verge_test_below(random, 1000 * TICK);
         options.worker_id = worker_id;
@@ -236,7 +236,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
     const uint32_t id = verge_worker_id(worker);
     if (way == RESCUED) {
         verge_start_options stuck;
-        assert_int_equal(verge_start_options_init(&stuck), 0);
+        assert_int_equal(verge_start_options_init(&stuck, sizeof(stuck)), 0);
         stuck.callback = be_stuck;
         stuck.argument = &stepped;
         stuck.worker_id = id;
@@ -246,7 +246,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
     start_in_disorder(&stepped, random, count, id, expect_order_of_ticks);
     if (way == LEFT) {
         start_in_disorder(&stepped, random, 40, id, count_firing);
-        while (verge_worker_next(worker) == 0) {
+        while (verge_worker_next_wakeup(worker) == 0) {
             (void)step(worker); /* all are filed */
         }
         order.fired = 0;
@@ -256,7 +256,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
         }
         for (uint32_t i = 0; i < 10; i++) {
             verge_start_options late;
-            assert_int_equal(verge_start_options_init(&late), 0);
+            assert_int_equal(verge_start_options_init(&late, sizeof(late)), 0);
             late.callback = count_firing;
             late.worker_id = id;
             (void)start_with(stepped.service, &late);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G7 across workers: memory follows the live timers, not the rate at which they are cancelled, moved and started.
+ * G7 across workers: memory follows the pending timers, not the rate at which they are cancelled, moved and started.
  *
- * A live timer needs a record of 64 bytes and an entry of 8. Independent of the load there is the wheel of a worker
- * with all its levels (measured here as a service with one worker and no timers), and some slack: the last segment of
- * records, which is not full (2 MiB), idle entries that are allowed (3,072, and their chunks), free records that a
- * worker keeps (512) or has not taken back yet (1,024 a pass).
+ * A pending timer needs a record of 64 bytes, which has its node in it. Independent of the load there is the wheel of a
+ * worker with all its levels (measured here as a service with one worker and no timers), and some slack: the last
+ * segment of records, which is not full (2 MiB), and free records that a worker keeps (512) or has not taken back yet
+ * (1,024 a pass).
  */
 #include "service/service_internal.h"
 #include "service/support.h"
 
-#define BYTES_A_TIMER UINT64_C(72)
-#define SLACK_BYTES ((UINT64_C(2) << 20) + UINT64_C(16) * 3072 + UINT64_C(64) * (512 + 1024))
+#define BYTES_A_TIMER UINT64_C(64)
+#define SLACK_BYTES ((UINT64_C(2) << 20) + BYTES_A_TIMER * (512 + 1024))
 
-/* What the live timers need, and at most so much again. */
-static void assert_bounded(const verge_service *service, uint64_t empty_bytes, uint64_t live) {
-    const uint64_t needed = live * BYTES_A_TIMER + empty_bytes;
+/* What the pending timers need, and at most so much again. */
+static void assert_bounded(const verge_service *service, uint64_t empty_bytes, uint64_t pending) {
+    const uint64_t needed = pending * BYTES_A_TIMER + empty_bytes;
     const uint64_t bytes = stats_of(service).bytes;
     if (bytes >= 2 * needed + SLACK_BYTES) {
-        fail_msg("%llu bytes for %llu timers", (unsigned long long)bytes, (unsigned long long)live);
+        fail_msg("%llu bytes for %llu timers", (unsigned long long)bytes, (unsigned long long)pending);
     }
 }
 
@@ -45,7 +45,7 @@ static void step_if_woken(verge_worker *worker, bool *is_woken) {
     } while (verge_worker_begin_wait(worker) == 0);
 }
 
-/* As many timers of 30 s are live as a server has requests; each ends long before its time. */
+/* As many timers of 30 s are pending as a server has requests; each ends long before its time. */
 static void remote_cancels_leave_no_memory_behind(void **state) {
     (void)state;
     struct stepped stepped;
@@ -53,7 +53,7 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
     stepped_begin(&stepped);
     verge_worker_options options;
     verge_worker *worker = NULL;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = true;
     options.wake = note_wake;
     options.wake_context = &is_woken;
@@ -147,7 +147,7 @@ static void a_worker_that_resets_to_earlier_without_passes_stays_small(void **st
     stepped_end(&stepped);
 }
 
-/* Earlier, later, earlier: each step back leaves an entry behind. */
+/* Earlier, later, earlier: no step leaves anything behind. */
 static void a_worker_that_resets_back_and_forth_stays_small(void **state) {
     (void)state;
     for (int with_passes = 0; with_passes < 2; with_passes++) {
@@ -156,22 +156,22 @@ static void a_worker_that_resets_back_and_forth_stays_small(void **state) {
         stepped_begin(&stepped);
         verge_worker *worker = join_bound(stepped.service);
         const uint64_t empty_bytes = stats_of(stepped.service).bytes;
-        enum { LIVE = 10000 };
+        enum { PENDING = 10000 };
         const size_t rounds = test_scaled(1000000);
-        for (size_t i = 0; i < LIVE; i++) {
+        for (size_t i = 0; i < PENDING; i++) {
             window[i] = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
         }
         for (size_t i = 0; i < rounds; i++) {
-            const uint64_t span_ns = i / LIVE % 2 == 0 ? HOUR : 100 * HOUR;
+            const uint64_t span_ns = i / PENDING % 2 == 0 ? HOUR : 100 * HOUR;
             const uint64_t deadline_ns = now_of(&stepped) + HOUR / 2 + verge_test_below(&random, span_ns);
-            assert_int_equal(verge_service_reset(stepped.service, window[i % LIVE], deadline_ns), 0);
+            assert_int_equal(verge_service_reset(stepped.service, window[i % PENDING], deadline_ns), 0);
             if (with_passes && i % 100 == 0) {
                 advance(&stepped, MS);
                 assert_int_equal(step(worker), 0);
-                assert_true(stats_of(stepped.service).garbage <= LIVE + 4096);
+                assert_true(stats_of(stepped.service).idle <= PENDING + 4096);
             }
             if (i % 1000 == 0) {
-                assert_bounded(stepped.service, empty_bytes, LIVE);
+                assert_bounded(stepped.service, empty_bytes, PENDING);
             }
         }
         leave(worker);
@@ -200,14 +200,14 @@ static void resets_from_outside_take_no_memory(void **state) {
     stepped_end(&stepped);
 }
 
-/* A worker keeps the entries of its free records; no others, however many timers were cancelled. */
-static void garbage_goes_with_the_timers_beside_it(void **state) {
+/* A worker keeps the nodes of its free records; no others, however many timers were cancelled. */
+static void idle_nodes_go_with_the_timers_beside_them(void **state) {
     (void)state;
-    enum { LIVE = 40000, CANCELLED = 15000 };
+    enum { PENDING = 40000, CANCELLED = 15000 };
     struct stepped stepped;
     stepped_begin(&stepped);
     verge_worker *worker = join_bound(stepped.service);
-    for (size_t i = 0; i < LIVE + CANCELLED; i++) {
+    for (size_t i = 0; i < PENDING + CANCELLED; i++) {
         const uint64_t delay_ns = i < CANCELLED ? HOUR + i * SECOND : TICK;
         window[i] = start_at(stepped.service, now_of(&stepped) + delay_ns, do_nothing, NULL);
     }
@@ -215,11 +215,11 @@ static void garbage_goes_with_the_timers_beside_it(void **state) {
         assert_int_equal(verge_service_cancel(stepped.service, window[i]), 0);
     }
     assert_int_equal(step(worker), 0);
-    assert_true(stats_of(stepped.service).garbage <= 256);
+    assert_true(stats_of(stepped.service).idle <= 256);
     advance(&stepped, 2 * TICK);
     while (verge_service_count(stepped.service) > 0) {
         assert_true(step(worker) > 0);
-        assert_true(stats_of(stepped.service).garbage <= 256);
+        assert_true(stats_of(stepped.service).idle <= 256);
     }
     leave(worker);
     stepped_end(&stepped);
@@ -233,7 +233,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_resets_to_earlier_without_passes_stays_small),
         cmocka_unit_test(a_worker_that_resets_back_and_forth_stays_small),
         cmocka_unit_test(resets_from_outside_take_no_memory),
-        cmocka_unit_test(garbage_goes_with_the_timers_beside_it),
+        cmocka_unit_test(idle_nodes_go_with_the_timers_beside_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,13 +46,13 @@ static void try_start(uint32_t worker_id, uint64_t deadline_ns) {
     const uint64_t failures_before = scenario.stepped.memory.failures;
     assert_true(index < TIMERS_MAX);
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = fire;
     options.argument = (void *)(uintptr_t)index;
     options.deadline_ns = deadline_ns;
     options.worker_id = worker_id;
     verge_timer timer = 0;
-    const int error = verge_service_start(scenario.stepped.service, &options, &timer);
+    const int error = verge_service_start_with(scenario.stepped.service, &options, &timer);
     if (error != 0) {
         assert_int_equal(error, -ENOMEM);
         assert_int_equal(timer, 0);
@@ -102,7 +102,7 @@ static void run_until(uint64_t now_ns) {
 
 static verge_worker *try_join(bool is_unbound) {
     verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = is_unbound;
     verge_worker *worker = NULL;
     const uint32_t workers_before = stats_of(scenario.stepped.service).workers;

@@ -33,7 +33,7 @@ static void hall_begin(struct hall *hall, bool has_metronome) {
     is_known = true;
     verge_manual_clock_set(&hall->clock, HOUR / TICK * TICK);
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = has_metronome;
     options.clock = (verge_clock){.now_ns = read_clock, .context = hall};
@@ -67,7 +67,7 @@ static void stall(struct hall *hall) {
     } while (!atomic_load(&hall->service->metronome_is_on)); /* it had gone to rest just then */
 }
 
-/* ---- stalled, dead, or not there ---- */
+/* ---- stalled, ended, or not there ---- */
 
 /* A pass of a worker of the user's reads the clock, whatever the metronome has published. */
 static void fire_some(struct hall *hall) {
@@ -180,7 +180,7 @@ static void start_again(const verge_firing *firing) {
 static void while_it_ticks_busy_threads_read_the_clock_less(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.batch = 1;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -249,7 +249,7 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
     (void)state;
     for (uint64_t stuck_after_ns = 0; stuck_after_ns <= MS; stuck_after_ns += MS) {
         verge_service_options options;
-        assert_int_equal(verge_service_options_init(&options), 0);
+        assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
         options.thread_count = 2;
         options.resolution_ns = 100000;
         options.stuck_after_ns = stuck_after_ns;

@@ -37,7 +37,7 @@ static void a_timer_started_for_now_runs_in_the_next_pass(void **state) {
         for (uint32_t pass = 1; pass < 20; pass++) {
             assert_int_equal(step(worker), 1);
             assert_int_equal(chain.fired, pass);
-            assert_int_equal(verge_worker_next(worker), 0);
+            assert_int_equal(verge_worker_next_wakeup(worker), 0);
         }
         leave(worker);
         stepped_end(&stepped);
@@ -86,7 +86,7 @@ static void self_starters_cannot_starve_another(void **state) {
         const uint32_t fired_before = notes.fired;
         (void)start_at(stepped.service, now_of(&stepped) + TICK, take_note, &notes);
         advance(&stepped, TICK);
-        for (int pass = 0; pass < 2 * (32 / 8) + 2; pass++) { /* a round that has begun, and the next */
+        for (int pass = 0; pass < 2 * (32 / 8) + 2; pass++) { /* a wave that has begun, and the next */
             assert_true(step(worker) <= 8);
         }
         assert_int_equal(notes.fired, fired_before + 1);
@@ -113,17 +113,17 @@ static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
         }
         advance(&stepped, 100 * TICK * COUNT);
         for (uint32_t left = COUNT; left > 0;) {
-            assert_int_equal(verge_worker_next(worker) <= now_of(&stepped), 1);
+            assert_int_equal(verge_worker_next_wakeup(worker) <= now_of(&stepped), 1);
             const int fired = step(worker);
             assert_int_equal(fired, left < BATCH ? left : BATCH);
             left -= (uint32_t)fired;
             if (left > 0) {
-                assert_int_equal(verge_worker_next(worker), 0);
+                assert_int_equal(verge_worker_next_wakeup(worker), 0);
                 assert_int_equal(verge_worker_begin_wait(worker), 0);
                 verge_worker_end_wait(worker);
             }
         }
-        assert_int_equal(verge_worker_next(worker), VERGE_NEVER);
+        assert_int_equal(verge_worker_next_wakeup(worker), VERGE_NEVER);
         assert_int_equal(notes.fired, COUNT);
         leave(worker);
         stepped_end(&stepped);
@@ -138,14 +138,14 @@ static void next_is_never_later_than_the_next_timer(void **state) {
     stepped_begin(&stepped);
     verge_worker *worker = join_bound(stepped.service);
     struct verge_test_random random = verge_test_random_from(verge_test_seed(3));
-    assert_int_equal(verge_worker_next(worker), VERGE_NEVER);
+    assert_int_equal(verge_worker_next_wakeup(worker), VERGE_NEVER);
     for (int round = 0; round < 500; round++) {
         const uint64_t deadline_ns = now_of(&stepped) + (verge_test_magnitude(&random) >> 20);
         (void)start_at(stepped.service, deadline_ns, take_note, &notes);
         const uint32_t fired_before = notes.fired;
         size_t wakeups = 0;
         while (notes.fired == fired_before) { /* a loop that sleeps until next, and does nothing else */
-            const uint64_t next_ns = verge_worker_next(worker);
+            const uint64_t next_ns = verge_worker_next_wakeup(worker);
             assert_true(next_ns <= (deadline_ns + TICK - 1) / TICK * TICK);
             verge_manual_clock_set(&stepped.clock, next_ns > now_of(&stepped) ? next_ns : now_of(&stepped));
             (void)step(worker);

@@ -22,7 +22,7 @@ static uint64_t rounds(uint64_t fallback) {
 
 static verge_service *service_with_threads(uint32_t thread_count) {
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = thread_count;
     options.precision_ns = 1024; /* so that a race does not take a millisecond */
     verge_service *service = NULL;
@@ -74,7 +74,7 @@ static void cancelled_or_fired_never_both(void **state) {
         uint64_t at_ns = verge_service_exact_now(service) + 40000;
         for (size_t i = 0; i < BATCH; i++) {
             atomic_store(&fired[i], 0);
-            assert_int_equal(verge_service_start_at(service, at_ns + i * 100, count, &fired[i], &timers[i]), 0);
+            assert_int_equal(verge_service_start(service, at_ns + i * 100, count, &fired[i], &timers[i]), 0);
         }
         while (verge_service_exact_now(service) < at_ns) {
         }
@@ -113,7 +113,7 @@ static void reset_or_fired_never_the_old_deadline(void **state) {
         uint64_t later_ns = at_ns + 300000;
         for (size_t i = 0; i < BATCH; i++) {
             atomic_store(&races[i].fired, 0);
-            assert_int_equal(verge_service_start_at(service, at_ns + i * 100, note, &races[i], &timers[i]), 0);
+            assert_int_equal(verge_service_start(service, at_ns + i * 100, note, &races[i], &timers[i]), 0);
         }
         while (verge_service_exact_now(service) < at_ns) {
         }
@@ -277,7 +277,7 @@ static void *look_and_reset(void *argument) {
     while (!atomic_load_explicit(&lives->is_over, memory_order_relaxed)) {
         verge_timer timer = atomic_load_explicit(&lives->latest, memory_order_acquire);
         verge_timer_info info;
-        if (timer == 0 || verge_service_query(lives->service, timer, &info) != 0) {
+        if (timer == 0 || verge_service_get(lives->service, timer, &info) != 0) {
             continue;
         }
         const struct life *life = info.argument;
@@ -300,16 +300,16 @@ static void a_record_shows_one_life_at_a_time(void **state) {
     lives.reset_ns = first_ns + 3600 * (1000 * MS);
     atomic_store(&lives.is_over, false);
     atomic_store(&lives.latest, 0);
-    uint64_t turns = rounds(600000);
-    lives.life = calloc(turns, sizeof(*lives.life));
+    uint64_t life_count = rounds(600000);
+    lives.life = calloc(life_count, sizeof(*lives.life));
     assert_non_null(lives.life);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, look_and_reset, &lives), 0);
-    for (uint64_t i = 0; i < turns; i++) {
+    for (uint64_t i = 0; i < life_count; i++) {
         struct life *life = &lives.life[i];
         life->deadline_ns = first_ns + i;
         verge_timer timer = 0;
-        assert_int_equal(verge_service_start_at(lives.service, life->deadline_ns, never, life, &timer), 0);
+        assert_int_equal(verge_service_start(lives.service, life->deadline_ns, never, life, &timer), 0);
         atomic_store_explicit(&life->timer, timer, memory_order_release);
         atomic_store_explicit(&lives.latest, timer, memory_order_release);
         if (i % 1024 == 0) {

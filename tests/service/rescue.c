@@ -37,16 +37,16 @@ static void block(const verge_firing *firing) {
 }
 
 /* One pass of every worker that is not stuck. */
-static int turn(struct scene *scene) {
+static int pass(struct scene *scene) {
     assert_int_equal(verge_service_tick(scene->stepped.service), 0);
     return step(scene->rescuer);
 }
 
 /* Passes of the rescuer until it is done; how many callbacks ran. */
-static int turns(struct scene *scene) {
+static int passes(struct scene *scene) {
     int fired = 0;
     for (int i = 0; i < 5; i++) {
-        fired += turn(scene);
+        fired += pass(scene);
     }
     return fired;
 }
@@ -70,7 +70,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     scene->rescuer = join_unbound(scene->stepped.service);
     const uint64_t now_ns = now_of(&scene->stepped);
     verge_start_options blocker;
-    assert_int_equal(verge_start_options_init(&blocker), 0);
+    assert_int_equal(verge_start_options_init(&blocker, sizeof(blocker)), 0);
     blocker.callback = block;
     blocker.argument = scene;
     blocker.deadline_ns = now_ns;
@@ -86,7 +86,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     advance(&scene->stepped, HOUR);
     for (int i = 0; i < 3; i++) {
         (void)step(scene->stuck);
-        (void)turn(scene);
+        (void)pass(scene);
     }
     assert_int_equal(verge_service_count(scene->stepped.service), 0);
     leave(scene->stuck);
@@ -105,10 +105,10 @@ static void expect_each_once(const struct scene *scene) {
 
 static void stay_for_long(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER - 1);
-    assert_int_equal(turns(scene), 0); /* not yet */
+    assert_int_equal(passes(scene), 0); /* not yet */
     assert_int_equal(scene->reports, 0);
     advance(&scene->stepped, 1);
-    assert_int_equal(turns(scene), 8);
+    assert_int_equal(passes(scene), 8);
     expect_each_once(scene);
     for (size_t i = 0; i < COUNT_OF(scene->notes); i++) {
         assert_int_equal(scene->notes[i].worker_id, verge_worker_id(scene->rescuer));
@@ -126,7 +126,7 @@ static void what_is_due_is_run_by_another(void **state) {
 
 static void return_soon(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER - 1);
-    assert_int_equal(turns(scene), 0);
+    assert_int_equal(passes(scene), 0);
 }
 
 static void who_returns_in_time_keeps_its_own(void **state) {
@@ -143,10 +143,10 @@ static void who_returns_in_time_keeps_its_own(void **state) {
 static void become_due_one_by_one(struct scene *scene) {
     assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[7], now_of(&scene->stepped) + HOUR), 0);
     advance(&scene->stepped, STUCK_AFTER);
-    assert_int_equal(turns(scene), 7);
+    assert_int_equal(passes(scene), 7);
     assert_int_equal(scene->notes[7].fired, 0); /* not due: it stays where it is */
     advance(&scene->stepped, HOUR);
-    assert_int_equal(turns(scene), 1);
+    assert_int_equal(passes(scene), 1);
 }
 
 static void what_becomes_due_later_is_rescued_then(void **state) {
@@ -156,15 +156,15 @@ static void what_becomes_due_later_is_rescued_then(void **state) {
     expect_each_once(&scene);
 }
 
-static void stay_for_a_turn(struct scene *scene) {
+static void stay_for_a_pass(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER);
-    assert_int_equal(turn(scene), 8);
+    assert_int_equal(pass(scene), 8);
 }
 
 static void one_pass_is_enough(void **state) {
     (void)state;
     struct scene scene = {0};
-    play(&scene, stay_for_a_turn);
+    play(&scene, stay_for_a_pass);
 }
 
 /* Whichever of them blocks, the others of its tick and those that came too late for theirs do not wait for it. */
@@ -176,9 +176,9 @@ static void block_if_first(const verge_firing *firing) {
         return;
     }
     crowd.has_blocked = true;
-    (void)start_at(firing->service, 0, take_note, &crowd.notes[7]); /* for its next round */
+    (void)start_at(firing->service, 0, take_note, &crowd.notes[7]); /* for its next wave */
     advance(&crowd.stepped, STUCK_AFTER);
-    assert_int_equal(turns(&crowd), 7);
+    assert_int_equal(passes(&crowd), 7);
 }
 
 static void the_rest_of_a_batch_is_rescued(void **state) {
@@ -216,7 +216,7 @@ static void the_rest_of_a_batch_is_rescued(void **state) {
 
 static void be_reported(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER);
-    (void)turns(scene);
+    (void)passes(scene);
     assert_int_equal(scene->reports, 1);
     assert_int_equal(scene->last_report.worker_id, verge_worker_id(scene->stuck));
     assert_int_equal(scene->last_report.timer, scene->blocker);
@@ -224,7 +224,7 @@ static void be_reported(struct scene *scene) {
     assert_int_equal(scene->last_report.since_ns, scene->blocked_since_ns);
     assert_true(scene->last_report.is_rescued);
     advance(&scene->stepped, HOUR);
-    (void)turns(scene);
+    (void)passes(scene);
     assert_int_equal(scene->reports, 1); /* once */
     assert_int_equal(stats_of(scene->stepped.service).stuck, 1);
 }
@@ -243,7 +243,7 @@ static void be_alone(struct scene *scene) {
     assert_int_equal(scene->reports, 1);
     assert_false(scene->last_report.is_rescued);
     scene->rescuer = join_unbound(scene->stepped.service);
-    assert_int_equal(turns(scene), 8); /* a worker that joins rescues */
+    assert_int_equal(passes(scene), 8); /* a worker that joins rescues */
 }
 
 static void without_another_worker_it_is_reported_at_least(void **state) {
@@ -260,10 +260,10 @@ static void be_sent_more(struct scene *scene) {
     verge_start_options options = noted(&sent, now_of(&scene->stepped));
     options.worker_id = verge_worker_id(scene->stuck);
     advance(&scene->stepped, STUCK_AFTER);
-    (void)turns(scene);
+    (void)passes(scene);
     /* From the test's thread, which is inside the callback: it is bound to the stuck worker meanwhile. */
     (void)start_with(scene->stepped.service, &options);
-    assert_int_equal(turns(scene), 1);
+    assert_int_equal(passes(scene), 1);
     assert_int_equal(sent.fired, 1);
     assert_int_equal(sent.worker_id, verge_worker_id(scene->rescuer));
 }
@@ -283,7 +283,7 @@ static void *start_from_outside(void *argument) {
         scene->timers[i] = 0;
         (void)start_on_stuck(scene, i, now_of(&scene->stepped));
     }
-    for (size_t i = 4; i < 8; i++) { /* earlier: they go through the inbox, and have an entry there */
+    for (size_t i = 4; i < 8; i++) { /* earlier: they go through the inbox, and are in the wheel as well */
         assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[i], 1), 0);
     }
     return NULL;
@@ -291,9 +291,9 @@ static void *start_from_outside(void *argument) {
 
 static void be_sent_from_outside(struct scene *scene) {
     join_thread(thread_of(start_from_outside, scene));
-    assert_int_equal(turns(scene), 0);
+    assert_int_equal(passes(scene), 0);
     advance(&scene->stepped, STUCK_AFTER);
-    assert_int_equal(turns(scene), 8);
+    assert_int_equal(passes(scene), 8);
     expect_each_once(scene);
 }
 
@@ -315,7 +315,7 @@ static void *cancel_from_outside(void *argument) {
 static void be_cancelled_from_outside(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER);
     join_thread(thread_of(cancel_from_outside, scene));
-    assert_int_equal(turns(scene), 0);
+    assert_int_equal(passes(scene), 0);
 }
 
 static void what_is_cancelled_is_not_rescued(void **state) {
@@ -338,7 +338,7 @@ static void *start_anywhere(void *argument) {
 
 static void be_avoided(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER);
-    assert_int_equal(turns(scene), 8);
+    assert_int_equal(passes(scene), 8);
     assert_int_equal(verge_worker_count(scene->stuck), 0);
     join_thread(thread_of(start_anywhere, scene));
     for (size_t i = 0; i < 8; i++) {
@@ -359,7 +359,7 @@ static void work_on(struct scene *scene) {
     assert_int_equal(verge_service_cancel(service, scene->timers[0]), 0);
     assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped) + 2 * HOUR), 0);
     advance(&scene->stepped, STUCK_AFTER);
-    (void)turns(scene); /* 2 to 7 are the rescuer's, and have run */
+    (void)passes(scene); /* 2 to 7 are the rescuer's, and have run */
     for (size_t i = 2; i < 8; i++) {
         assert_int_equal(verge_service_cancel(service, scene->timers[i]), -ENOENT);
         (void)start_on_stuck(scene, i, now_of(&scene->stepped) + SECOND);
@@ -367,12 +367,12 @@ static void work_on(struct scene *scene) {
     assert_int_equal(verge_service_reset(service, scene->timers[2], now_of(&scene->stepped)), 0);
     assert_int_equal(verge_service_reset(service, scene->timers[3], now_of(&scene->stepped) + HOUR), 0);
     assert_int_equal(verge_service_cancel(service, scene->timers[4]), 0);
-    assert_int_equal(turns(scene), 1);
+    assert_int_equal(passes(scene), 1);
     assert_int_equal(scene->notes[2].fired, 2);
     assert_int_equal(verge_service_reset(service, scene->blocker, now_of(&scene->stepped) + 4 * HOUR), VERGE_RUNNING);
     assert_int_equal(verge_service_cancel(service, scene->blocker), VERGE_RUNNING);
     advance(&scene->stepped, 2 * SECOND);
-    assert_int_equal(turns(scene), 3); /* 5, 6, 7 */
+    assert_int_equal(passes(scene), 3); /* 5, 6, 7 */
     assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped)), 0);
 }
 
@@ -419,7 +419,7 @@ static void threads_rescue_each_other(void **state) {
     (void)state;
     struct jam jam = {0};
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 2;
     options.stuck_after_ns = 2 * MS;
     options.on_stuck = note_jam;
@@ -429,7 +429,7 @@ static void threads_rescue_each_other(void **state) {
     for (uint32_t round = 1; round <= 3; round++) {
         atomic_store(&jam.may_return, false);
         verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start), 0);
+        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
         start.worker_id = 1 + round % 2;
         start.callback = wait_for_the_others;
         start.argument = &jam;
@@ -490,7 +490,7 @@ static void a_callback_takes_its_turn_for_what_it_does(void **state) {
     play(&scene, start_reset_and_cancel);
 }
 
-/* ---- garbage ---- */
+/* ---- idle nodes ---- */
 
 enum { CROWD = 20000, CANCELLED = CROWD * 3 / 8 };
 
@@ -513,13 +513,13 @@ static void lose_a_crowd(struct scene *scene) {
     assert_true(stuck->calendar.linked <= CROWD + VERGE__FREE_KEPT);
     advance(&scene->stepped, 2 * STUCK_AFTER);
     for (int i = 0; i < 100; i++) {
-        (void)turn(scene);
-        assert_true(stuck->calendar.linked <= verge__worker_live(stuck) + VERGE__FREE_KEPT);
+        (void)pass(scene);
+        assert_true(stuck->calendar.linked <= verge__worker_timer_count(stuck) + VERGE__FREE_KEPT);
     }
-    assert_int_equal(verge__worker_live(stuck), 0);
+    assert_int_equal(verge__worker_timer_count(stuck), 0);
 }
 
-static void who_loses_its_timers_keeps_no_garbage(void **state) {
+static void who_loses_its_timers_keeps_no_idle_nodes(void **state) {
     (void)state;
     struct scene scene = {0};
     play(&scene, lose_a_crowd);
@@ -546,7 +546,7 @@ static void ring(void *context) {
 
 static void start_aid(struct aid *aid, verge_worker *worker, uint64_t deadline_ns, verge_callback callback) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = callback;
     options.argument = aid;
     options.deadline_ns = deadline_ns;
@@ -584,7 +584,7 @@ static void who_sleeps_is_woken_not_who_is_busy(void **state) {
         aid.stuck = join_unbound(aid.stepped.service);
         aid.busy = join_unbound(aid.stepped.service);
         verge_worker_options sleepy;
-        assert_int_equal(verge_worker_options_init(&sleepy), 0);
+        assert_int_equal(verge_worker_options_init(&sleepy, sizeof(sleepy)), 0);
         sleepy.unbound = true;
         sleepy.wake = ring;
         sleepy.wake_context = &aid;
@@ -626,7 +626,7 @@ int main(void) {
         cmocka_unit_test(what_is_cancelled_is_not_rescued),
         cmocka_unit_test(who_is_stuck_is_picked_last),
         cmocka_unit_test(the_stuck_callback_starts_cancels_and_resets),
-        cmocka_unit_test(who_loses_its_timers_keeps_no_garbage),
+        cmocka_unit_test(who_loses_its_timers_keeps_no_idle_nodes),
         cmocka_unit_test(who_sleeps_is_woken_not_who_is_busy),
         cmocka_unit_test(threads_rescue_each_other),
         cmocka_unit_test(a_callback_takes_its_turn_for_what_it_does),

@@ -159,7 +159,7 @@ static void wake_up_after_it(bool has_metronome) {
     memset(&hourly, 0, sizeof(hourly));
     thaw_clocks();
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 1;
     options.metronome = has_metronome;
     options.stuck_after_ns = has_metronome ? HOUR : 0; /* so that it ticks whenever the worker is awake */

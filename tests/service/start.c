@@ -46,7 +46,7 @@ static void the_past_is_as_good_as_now(void **state) {
     for (size_t i = 0; i < COUNT_OF(past_ns); i++) {
         struct notes notes = {0};
         (void)start_at(stepped.service, past_ns[i], take_note, &notes);
-        assert_int_equal(verge_worker_next(worker), 0);
+        assert_int_equal(verge_worker_next_wakeup(worker), 0);
         assert_int_equal(step(worker), 1);
         assert_int_equal(notes.last.scheduled_ns, past_ns[i]);
     }
@@ -228,11 +228,10 @@ static void a_duration_given_as_a_deadline_is_refused(void **state) {
         const verge_start_options relative = noted(&notes, 5 * SECOND);
         for (int is_bound = 0; is_bound <= 1; is_bound++) {
             verge_worker *bound = is_bound ? join_bound(stepped.service) : NULL;
-            assert_int_equal(verge_service_start_at(stepped.service, 5 * SECOND, do_nothing, NULL, NULL), expected);
-            assert_int_equal(verge_service_start_at(stepped.service, 1, do_nothing, NULL, NULL), expected);
-            assert_int_equal(verge_service_start_at(stepped.service, created_ns - TICK, do_nothing, NULL, NULL),
-                             expected);
-            assert_int_equal(verge_service_start(stepped.service, &relative, NULL), expected);
+            assert_int_equal(verge_service_start(stepped.service, 5 * SECOND, do_nothing, NULL, NULL), expected);
+            assert_int_equal(verge_service_start(stepped.service, 1, do_nothing, NULL, NULL), expected);
+            assert_int_equal(verge_service_start(stepped.service, created_ns - TICK, do_nothing, NULL, NULL), expected);
+            assert_int_equal(verge_service_start_with(stepped.service, &relative, NULL), expected);
             const verge_timer timer = start_at(stepped.service, created_ns + HOUR, do_nothing, NULL);
             assert_int_equal(verge_service_reset(stepped.service, timer, 5 * SECOND), expected);
             (void)start_at(stepped.service, 0, do_nothing, NULL);
@@ -251,7 +250,7 @@ static void a_build_with_assertions_always_checks(void **state) {
     (void)state;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(NULL, &service), 0);
-    assert_int_equal(verge_service_start_at(service, 1, do_nothing, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_service_start(service, 1, do_nothing, NULL, NULL), -EINVAL);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 #endif
@@ -291,14 +290,14 @@ static void the_handle_is_stored_before_the_timer_runs_and_not_after(void **stat
     stepped_begin(&owner->stepped);
     owner->worker = join_unbound(owner->stepped.service);
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = free_the_owner;
     for (uint32_t way = 0; way < 3; way++) {
         verge_service *service = owner->stepped.service;
         owner->timer = 0;
         verge__step_hook = run_before_the_start_returns;
-        const int error = way == 0   ? verge_service_start(service, &options, &owner->timer)
-                          : way == 1 ? verge_service_start_at(service, 1, free_the_owner, NULL, &owner->timer)
+        const int error = way == 0   ? verge_service_start_with(service, &options, &owner->timer)
+                          : way == 1 ? verge_service_start(service, 1, free_the_owner, NULL, &owner->timer)
                                      : verge_service_start_after(service, 0, free_the_owner, NULL, &owner->timer);
         assert_int_equal(error, 0);
         assert_null(verge__step_hook);

@@ -47,7 +47,7 @@ static void everything_is_counted(void **state) {
     assert_int_equal(stats.migrated, 0);
     assert_int_equal(stats.orphans, 0);
     assert_int_equal(stats.bytes, world.memory.bytes_in_use);
-    assert_true(stats.entries >= 8);
+    assert_true(stats.linked >= 8);
     assert_true(stats.clock_reads >= 1);
     leave(worker);
     assert_int_equal(step(other), 0);
@@ -63,7 +63,7 @@ static void everything_is_counted(void **state) {
     stepped_end(&world);
 }
 
-static void garbage_is_what_belongs_to_no_timer(void **state) {
+static void idle_is_what_belongs_to_no_timer(void **state) {
     (void)state;
     stepped_begin(&world);
     verge_worker *worker = join_bound(world.service);
@@ -72,19 +72,19 @@ static void garbage_is_what_belongs_to_no_timer(void **state) {
         timers[i] = start_at(world.service, now_of(&world) + HOUR + i * SECOND, do_nothing, NULL);
     }
     (void)step(worker);
-    assert_int_equal(stats_of(world.service).garbage, 0);
+    assert_int_equal(stats_of(world.service).idle, 0);
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
         assert_int_equal(verge_service_cancel(world.service, timers[i]), 0);
     }
     (void)step(worker);
     const verge_service_stats stats = stats_of(world.service);
-    assert_int_equal(stats.garbage, stats.entries);
-    assert_in_range(stats.garbage, 1, 256); /* those of the free records that a worker keeps */
+    assert_int_equal(stats.idle, stats.linked);
+    assert_in_range(stats.idle, 1, 256); /* those of the free records that a worker keeps */
     advance(&world, 100 * HOUR);
-    while (verge_worker_next(worker) != VERGE_NEVER) {
+    while (verge_worker_next_wakeup(worker) != VERGE_NEVER) {
         (void)step(worker);
     }
-    assert_int_equal(stats_of(world.service).garbage, 0);
+    assert_int_equal(stats_of(world.service).idle, 0);
     leave(worker);
     stepped_end(&world);
 }
@@ -100,7 +100,7 @@ static void lateness_and_duration_are_recorded(void **state) {
     const uint64_t begin_ns = now_of(&world);
     for (uint32_t i = 0; i < 2; i++) {
         verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options), 0);
+        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         options.callback = i == 0 ? do_nothing : take_a_second;
         options.deadline_ns = begin_ns;
         options.worker_id = verge_worker_id(workers[i]);
@@ -194,7 +194,7 @@ static void they_can_be_read_at_any_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_counted),
-        cmocka_unit_test(garbage_is_what_belongs_to_no_timer),
+        cmocka_unit_test(idle_is_what_belongs_to_no_timer),
         cmocka_unit_test(lateness_and_duration_are_recorded),
         cmocka_unit_test(nothing_counted_is_lost_with_a_worker),
         cmocka_unit_test(they_can_be_read_at_any_time),

@@ -61,7 +61,7 @@ static inline verge_service_options stepped_options(struct stepped *stepped) {
     verge_test_allocator_init(&stepped->memory);
     verge_manual_clock_set(&stepped->clock, HOUR / TICK * TICK);
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     options.clock = verge_clock_manual(&stepped->clock);
@@ -96,7 +96,7 @@ static inline void advance(struct stepped *stepped, uint64_t duration_ns) {
 /* A worker that any thread may step: the test's thread is not bound to it. */
 static inline verge_worker *join_unbound(verge_service *service) {
     verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = true;
     verge_worker *worker = NULL;
     assert_int_equal(verge_worker_join(service, &options, &worker), 0);
@@ -150,7 +150,7 @@ static inline void do_nothing(const verge_firing *firing) {
 static inline verge_timer start_at(verge_service *service, uint64_t deadline_ns, verge_callback callback,
                                    void *argument) {
     verge_timer timer = 0;
-    assert_int_equal(verge_service_start_at(service, deadline_ns, callback, argument, &timer), 0);
+    assert_int_equal(verge_service_start(service, deadline_ns, callback, argument, &timer), 0);
     assert_int_not_equal(timer, 0);
     return timer;
 }
@@ -158,7 +158,7 @@ static inline verge_timer start_at(verge_service *service, uint64_t deadline_ns,
 /* Options for take_note. */
 static inline verge_start_options noted(struct notes *notes, uint64_t deadline_ns) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = take_note;
     options.argument = notes;
     options.deadline_ns = deadline_ns;
@@ -167,7 +167,7 @@ static inline verge_start_options noted(struct notes *notes, uint64_t deadline_n
 
 static inline verge_timer start_with(verge_service *service, const verge_start_options *options) {
     verge_timer timer = 0;
-    assert_int_equal(verge_service_start(service, options, &timer), 0);
+    assert_int_equal(verge_service_start_with(service, options, &timer), 0);
     assert_int_not_equal(timer, 0);
     return timer;
 }
@@ -183,7 +183,7 @@ static inline verge_service_stats stats_of(const verge_service *service) {
 static inline verge_timer_info info_of(verge_service *service, verge_timer timer) {
     verge_timer_info info;
     memset(&info, 0, sizeof(info));
-    assert_int_equal(verge_service_query(service, timer, &info), 0);
+    assert_int_equal(verge_service_get(service, timer, &info), 0);
     return info;
 }
 

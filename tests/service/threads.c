@@ -4,7 +4,7 @@
 
 static verge_service *service_with_threads(uint32_t thread_count) {
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = thread_count;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -14,7 +14,7 @@ static verge_service *service_with_threads(uint32_t thread_count) {
 static verge_timer start_on(verge_service *service, uint32_t worker_id, uint64_t deadline_ns, verge_callback callback,
                             void *argument) {
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = callback;
     options.argument = argument;
     options.deadline_ns = deadline_ns;
@@ -51,8 +51,8 @@ static void a_retired_thread_gives_its_timers_to_the_others(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = start_on(service, 1, VERGE_NEVER - 1, do_nothing, NULL);
     }
-    assert_int_equal(verge_service_retire_thread(service, 1), 0);
-    assert_int_equal(verge_service_retire_thread(service, 1), -EINVAL);
+    assert_int_equal(verge_service_retire_worker(service, 1), 0);
+    assert_int_equal(verge_service_retire_worker(service, 1), -EINVAL);
     for (size_t i = 0; i < COUNT; i++) {
         while (info_of(service, timers[i]).worker_id != 2) {
             (void)sched_yield();
@@ -72,14 +72,14 @@ static void the_last_is_retired_and_another_comes(void **state) {
     verge_service *service = service_with_threads(1);
     uint32_t id = 1;
     for (int round = 0; round < 50; round++) {
-        assert_int_equal(verge_service_retire_thread(service, id), 0);
+        assert_int_equal(verge_service_retire_worker(service, id), 0);
         struct notes notes = {0};
         (void)start_at(service, 0, take_note, &notes); /* before it is gone, or after */
         await_workers(service, 0);
-        assert_int_equal(verge_service_add_thread(service, &id), 0);
+        assert_int_equal(verge_service_add_worker(service, &id), 0);
         await_count(&notes.fired, 1);
     }
-    assert_int_equal(verge_service_add_thread(service, NULL), 0);
+    assert_int_equal(verge_service_add_worker(service, NULL), 0);
     assert_int_equal(stats_of(service).workers, 2);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
@@ -115,7 +115,7 @@ static void a_thread_that_ends_in_a_callback_has_left(void **state) {
     (void)start_on(service, 1, 0, take_note, &notes);
     await_count(&notes.fired, 1);
     assert_int_equal(notes.worker_id, 2);
-    assert_int_equal(verge_service_add_thread(service, NULL), 0);
+    assert_int_equal(verge_service_add_worker(service, NULL), 0);
     while (verge_service_count(service) != COUNT) { /* the last callback returns, and all others are there */
         (void)sched_yield();
     }
@@ -147,7 +147,7 @@ static void it_retires_after_the_callback_it_runs(void **state) {
     (void)start_on(service, 1, at_ns, block_the_first, &busy);
     (void)start_on(service, 1, at_ns, block_the_first, &busy);
     await_count(&busy.fired, 1);
-    assert_int_equal(verge_service_retire_thread(service, 1), 0);
+    assert_int_equal(verge_service_retire_worker(service, 1), 0);
     atomic_store(&busy.may_return, true);
     await_count(&busy.fired, 2);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
@@ -156,7 +156,7 @@ static void it_retires_after_the_callback_it_runs(void **state) {
 }
 
 static void retire_own(const verge_firing *firing) {
-    assert_int_equal(verge_service_retire_thread(firing->service, verge_worker_id(firing->worker)), 0);
+    assert_int_equal(verge_service_retire_worker(firing->service, verge_worker_id(firing->worker)), 0);
     take_note(firing);
 }
 
@@ -177,7 +177,7 @@ static void a_callback_ends_its_own_thread(void **state) {
         (void)start_on(service, 1, 0, take_note, &notes[1]);
         await_count(&notes[1].fired, 1);
         assert_int_equal(notes[1].worker_id, 2);
-        assert_int_equal(verge_service_add_thread(service, NULL), 0);
+        assert_int_equal(verge_service_add_worker(service, NULL), 0);
         assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
     }
 }

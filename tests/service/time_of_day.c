@@ -52,7 +52,7 @@ static verge_service *begin(bool has_metronome) {
     verge_service_options options;
     verge_service *service;
     atomic_store(&clock_ns, 1000000 * HOUR);
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 1;
     options.metronome = has_metronome;
     options.clock = verge_clock_realtime();

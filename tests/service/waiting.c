@@ -20,7 +20,7 @@ static void ring(void *context) {
 
 static void bell_join(struct stepped *stepped, struct bell *bell) {
     verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = true;
     options.wake = ring;
     options.wake_context = bell;
@@ -131,7 +131,7 @@ static void many_cancelled_timers_wake_their_owner(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = start_at(stepped.service, now_of(&stepped) + HOUR, do_nothing, NULL);
     }
-    while (verge_worker_next(bell.worker) == 0) {
+    while (verge_worker_next_wakeup(bell.worker) == 0) {
         (void)step(bell.worker);
     }
     (void)verge_worker_begin_wait(bell.worker);
@@ -170,7 +170,7 @@ static void *run_loop(void *argument) {
     struct loop *loop = argument;
     verge_worker_options options;
     verge_worker *worker = NULL;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.wake = ring_doorbell;
     options.wake_context = loop;
     assert_int_equal(verge_worker_join(loop->service, &options, &worker), 0);
@@ -211,7 +211,7 @@ static void *start_and_wait(void *argument) {
 static void no_wake_is_lost(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     struct loop loop = {0};
     assert_int_equal(sem_init(&loop.doorbell, 0, 0), 0);
@@ -254,7 +254,7 @@ static void *sleep_in_run_once(void *argument) {
 static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     struct sleeper sleeper = {0};
     assert_int_equal(verge_service_create(&options, &sleeper.service), 0);
@@ -315,7 +315,7 @@ static void an_interrupt_is_for_one_wait(void **state) {
 static void run_once_waits_until_it_was_told_to(void **state) {
     (void)state;
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -365,7 +365,7 @@ static void run_once_waits_for_the_time_of_day(void **state) {
     verge_service_options options;
     verge_service *service;
     struct notes notes = {0};
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     options.clock = verge_clock_realtime();

@@ -45,7 +45,7 @@ static void timers_coalesce(void **state) {
     }
     int fired = 0;
     int passes_with_work = 0;
-    for (uint64_t next_ns = 0; fired < COUNT; next_ns = verge_worker_next(worker)) {
+    for (uint64_t next_ns = 0; fired < COUNT; next_ns = verge_worker_next_wakeup(worker)) {
         assert_int_not_equal(next_ns, VERGE_NEVER);
         const int now_fired = next_ns == 0 ? step(worker) : step_at(&stepped, worker, next_ns);
         fired += now_fired;

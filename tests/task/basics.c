@@ -71,7 +71,7 @@ static void yield_takes_turns(void **state) {
 static intptr_t knows_itself(void *argument) {
     CHECK(verge_task_current() != NULL);
     CHECK(verge_task_argument() == argument);
-    CHECK_EQUAL(verge_task_worker(), *(uint32_t *)argument);
+    CHECK_EQUAL(verge_task_worker_id(), *(uint32_t *)argument);
     CHECK(verge_task_local() == NULL);
     CHECK(!verge_task_is_cancelled());
     CHECK(verge_now() != 0);
@@ -91,7 +91,7 @@ static intptr_t spawns_everywhere(void *argument) {
         join(tasks[i]);
     }
     verge_task *task = NULL;
-    CHECK_EQUAL(verge_spawn_on(3, knows_itself, NULL, &task), -EINVAL);
+    CHECK_EQUAL(spawn_at(NULL, 3, knows_itself, NULL, &task), -EINVAL);
     CHECK_EQUAL(verge_spawn(NULL, NULL, &task), -EINVAL);
     CHECK(task == NULL);
     return 0;
@@ -142,14 +142,14 @@ static intptr_t joins_until(void *argument) {
     (void)argument;
     intptr_t result = 77;
     verge_task *task = spawn(sleeps_long, NULL);
-    CHECK_EQUAL(verge_join_until(task, &result, verge_now()), -ETIMEDOUT);
-    CHECK_EQUAL(verge_join_until(task, &result, verge_deadline_after(3 * MS)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(task, &result, verge_now()), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(task, &result, verge_deadline_after(3 * MS)), -ETIMEDOUT);
     CHECK_EQUAL(result, 77);
     CHECK_EQUAL(verge_task_cancel(task), 0);
-    CHECK_EQUAL(verge_join_until(task, &result, verge_deadline_after(HOUR)), 0);
+    CHECK_EQUAL(verge_join(task, &result, verge_deadline_after(HOUR)), 0);
     CHECK_EQUAL(result, -ECANCELED);
-    CHECK_EQUAL(verge_join(verge_task_current(), NULL), -EDEADLK);
-    CHECK_EQUAL(verge_join(NULL, NULL), -EINVAL);
+    CHECK_EQUAL(verge_join(verge_task_current(), NULL, VERGE_NEVER), -EDEADLK);
+    CHECK_EQUAL(verge_join(NULL, NULL, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_detach(NULL), -EINVAL);
     CHECK_EQUAL(verge_task_cancel(NULL), -EINVAL);
     return 0;
@@ -161,7 +161,7 @@ static void a_join_that_timed_out_can_be_repeated(void **state) {
 }
 
 static intptr_t joins_other(void *task) {
-    return verge_join(task, NULL);
+    return verge_join(task, NULL, VERGE_NEVER);
 }
 
 static intptr_t joins_twice(void *argument) {
@@ -169,7 +169,7 @@ static intptr_t joins_twice(void *argument) {
     verge_task *sleeper = spawn(sleeps_long, NULL);
     verge_task *first = spawn(joins_other, sleeper);
     CHECK_EQUAL(verge_yield(), 0);
-    CHECK_EQUAL(verge_join(sleeper, NULL), -EBUSY);
+    CHECK_EQUAL(verge_join(sleeper, NULL, VERGE_NEVER), -EBUSY);
     CHECK_EQUAL(verge_detach(sleeper), -EBUSY);
     CHECK_EQUAL(verge_task_cancel(sleeper), 0);
     CHECK_EQUAL(join(first), 0);
@@ -225,9 +225,9 @@ static void outside_of_tasks_only_locks_and_channels_wait(void **state) {
     assert_int_equal(verge_sleep_until(1), -EPERM);
     assert_int_equal(verge_yield(), -EPERM);
     assert_int_equal(verge_spawn(counts, NULL, &task), -EPERM);
-    assert_int_equal(verge_spawn_on(0, counts, NULL, &task), -EPERM);
-    assert_int_equal(verge_join(NULL, NULL), -EPERM);
-    assert_int_equal(verge_interval_wait(&interval, NULL), -EPERM);
+    assert_int_equal(spawn_at(NULL, 0, counts, NULL, &task), -EPERM);
+    assert_int_equal(verge_join(NULL, NULL, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_interval_wait(&interval, NULL, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_deadline_push(&scope, 1), -EPERM);
     assert_int_equal(verge_deadline_pop(&scope), -EPERM);
     assert_int_equal(verge_task_set_local(NULL), -EPERM);
@@ -235,7 +235,7 @@ static void outside_of_tasks_only_locks_and_channels_wait(void **state) {
     assert_null(verge_task_runtime());
     assert_null(verge_task_argument());
     assert_null(verge_task_local());
-    assert_int_equal(verge_task_worker(), VERGE_WORKER_ANY);
+    assert_int_equal(verge_task_worker_id(), VERGE_WORKER_ANY);
     assert_false(verge_task_is_cancelled());
 }
 

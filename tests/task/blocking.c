@@ -65,7 +65,7 @@ static intptr_t goes_through(void *argument) {
     struct gate *gate = argument;
     verge_task *task = spawn(opens_gate, gate); /* on this worker, which is not blocked */
     intptr_t result = 0;
-    CHECK_EQUAL(verge_blocking(pass_gate, gate, &result, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(pass_gate, gate, NULL, &result, VERGE_NEVER), 0);
     CHECK_EQUAL(result, 17);
     CHECK(!pthread_equal(gate->thread, pthread_self()));
     return join(task);
@@ -93,7 +93,7 @@ static intptr_t is_late(void *argument) {
     /* Far enough away for the function to begin; it does not end before the deadline, whenever that is. */
     while (result == 0) {
         CHECK_EQUAL(verge_deadline_push(&scope, verge_deadline_after(4 * MS)), 0);
-        const int error = verge_blocking(pass_gate, gate, &result, VERGE_NEVER);
+        const int error = verge_blocking(pass_gate, gate, NULL, &result, VERGE_NEVER);
         CHECK(error == 0 || (error == -ETIMEDOUT && result == 0));
         CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     }
@@ -111,7 +111,7 @@ static void what_has_begun_is_waited_for(void **state) {
 
 static intptr_t passes(void *argument) {
     intptr_t result = 0;
-    const int error = verge_blocking(pass_gate, argument, &result, VERGE_NEVER);
+    const int error = verge_blocking(pass_gate, argument, NULL, &result, VERGE_NEVER);
     return error != 0 ? error : result;
 }
 
@@ -130,20 +130,19 @@ static intptr_t waits_in_the_queue(void *argument) {
     intptr_t result = 5;
     verge_task *task = spawn(passes, gate);
     await_begin(gate);
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, &result, verge_deadline_after(MS)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, &result, verge_deadline_after(MS)), -ETIMEDOUT);
     CHECK_EQUAL(count, 0);
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, &result, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, &result, 0), -ETIMEDOUT);
     CHECK_EQUAL(count, 0);
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, count_abandon, &result, verge_deadline_after(MS)),
-                -ETIMEDOUT);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, verge_deadline_after(MS)), -ETIMEDOUT);
     CHECK_EQUAL(count, 100);
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, count_abandon, &result, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, 0), -ETIMEDOUT);
     CHECK_EQUAL(count, 200);
     CHECK_EQUAL(result, 5);
     CHECK_EQUAL(verge_task_cancel(task), 0); /* it has begun, so that makes no difference */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, &result, VERGE_NEVER), -ECANCELED);
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, count_abandon, &result, VERGE_NEVER), -ECANCELED);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, &result, VERGE_NEVER), -ECANCELED);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(count, 300);
     CHECK_EQUAL(sem_post(&gate->opened), 0);
     CHECK_EQUAL(verge_join_regardless(task, &result), 0);
@@ -161,7 +160,7 @@ static void what_waits_for_a_thread_has_not_begun(void **state) {
 
 static intptr_t is_cancelled_in_the_queue(void *argument) {
     intptr_t result;
-    return verge_blocking(is_not_called, argument, &result, VERGE_NEVER);
+    return verge_blocking(is_not_called, argument, NULL, &result, VERGE_NEVER);
 }
 
 static intptr_t cancels_in_the_queue(void *argument) {
@@ -191,8 +190,7 @@ static intptr_t abandons(void *argument) {
     intptr_t result = 3;
     intptr_t count = 0;
     for (; atomic_load(&gate->calls) == 0; count++) { /* on a machine with much to do it may not have begun */
-        CHECK_EQUAL(verge_blocking_or_abandon(pass_gate, gate, abandon_gate, &result, verge_deadline_after(MS)),
-                    -ETIMEDOUT);
+        CHECK_EQUAL(verge_blocking(pass_gate, gate, abandon_gate, &result, verge_deadline_after(MS)), -ETIMEDOUT);
     }
     CHECK_EQUAL(result, 3);
     return count;
@@ -245,7 +243,7 @@ static intptr_t is_counted(void *argument) {
 static intptr_t calls_often(void *argument) {
     (void)argument;
     for (int i = 0; i < 20; i++) {
-        CHECK_EQUAL(verge_blocking(is_counted, NULL, NULL, VERGE_NEVER), 0);
+        CHECK_EQUAL(verge_blocking(is_counted, NULL, NULL, NULL, VERGE_NEVER), 0);
     }
     return 0;
 }
@@ -284,7 +282,7 @@ static intptr_t exits(void *argument) {
 static intptr_t loses_a_thread(void *argument) {
     intptr_t result = 8;
     (void)argument;
-    return verge_blocking(exits, NULL, &result, VERGE_NEVER);
+    return verge_blocking(exits, NULL, NULL, &result, VERGE_NEVER);
 }
 
 static intptr_t loses_threads(void *argument) {
@@ -297,9 +295,9 @@ static intptr_t loses_threads(void *argument) {
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         CHECK_EQUAL(join(tasks[i]), -EOWNERDEAD);
     }
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(count, 1);
-    CHECK_EQUAL(verge_blocking_or_abandon(exits, &count, count_abandon, NULL, VERGE_NEVER), -EOWNERDEAD);
+    CHECK_EQUAL(verge_blocking(exits, &count, count_abandon, NULL, VERGE_NEVER), -EOWNERDEAD);
     CHECK_EQUAL(count, 1); /* the caller's still */
     return 0;
 }
@@ -341,14 +339,14 @@ static intptr_t stands_still(void *argument) {
     int *count = argument;
     verge_task *task = spawn(sleeps, NULL);
     const uint64_t before_ns = verge_now();
-    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, verge_deadline_after(1)), 0);
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, count, count_abandon, NULL, verge_deadline_after(1)), 0);
+    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, NULL, verge_deadline_after(1)), 0);
+    CHECK_EQUAL(verge_blocking(is_not_called, count, count_abandon, NULL, verge_deadline_after(1)), 0);
     CHECK_EQUAL(*count, 2);
     CHECK_EQUAL(verge_now(), before_ns);
-    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, before_ns), -ETIMEDOUT);
+    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, NULL, before_ns), -ETIMEDOUT);
     CHECK_EQUAL(*count, 2);
-    CHECK_EQUAL(verge_blocking(exits, NULL, NULL, VERGE_NEVER), -EOWNERDEAD);
-    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(exits, NULL, NULL, NULL, VERGE_NEVER), -EOWNERDEAD);
+    CHECK_EQUAL(verge_blocking(is_not_called, count, NULL, NULL, VERGE_NEVER), 0);
     return join(task);
 }
 
@@ -363,11 +361,10 @@ static void virtual_time_stands_still(void **state) {
 static intptr_t makes_mistakes(void *argument) {
     (void)argument;
     int count = 0;
-    CHECK_EQUAL(verge_blocking(NULL, NULL, NULL, VERGE_NEVER), -EINVAL);
-    CHECK_EQUAL(verge_blocking_or_abandon(NULL, &count, count_abandon, NULL, VERGE_NEVER), -EINVAL);
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, NULL, NULL, VERGE_NEVER), -EINVAL);
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, 300 * MS), -EINVAL); /* a duration */
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, count_abandon, NULL, 300 * MS), -EINVAL);
+    CHECK_EQUAL(verge_blocking(NULL, NULL, NULL, NULL, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_blocking(NULL, &count, count_abandon, NULL, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, NULL, 300 * MS), -EINVAL); /* a duration */
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, NULL, 300 * MS), -EINVAL);
     CHECK_EQUAL(count, 0);
     return 0;
 }
@@ -378,8 +375,8 @@ static void mistakes_change_nothing(void **state) {
     options.check_deadlines = true;
     (void)run_with(options, makes_mistakes, NULL);
     int count = 0;
-    assert_int_equal(verge_blocking(is_not_called, &count, NULL, VERGE_NEVER), -EPERM);
-    assert_int_equal(verge_blocking_or_abandon(is_not_called, &count, count_abandon, NULL, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_blocking(is_not_called, &count, NULL, NULL, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_blocking(is_not_called, &count, count_abandon, NULL, VERGE_NEVER), -EPERM);
     assert_int_equal(count, 0);
     char text[128];
     options = with_threads(1, 0);
@@ -391,7 +388,7 @@ static intptr_t has_no_memory(void *argument) {
     struct verge_test_allocator *memory = argument;
     int count = 0;
     memory->fail_at = memory->calls + 1;
-    CHECK_EQUAL(verge_blocking_or_abandon(is_not_called, &count, count_abandon, NULL, VERGE_NEVER), -ENOMEM);
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, NULL, VERGE_NEVER), -ENOMEM);
     CHECK_EQUAL(count, 0);
     return 0;
 }
@@ -446,13 +443,13 @@ static intptr_t calls_at_random(void *argument) {
                                          : verge_deadline_after(verge_test_below(&caller->random, 200) * US);
         intptr_t result = -1;
         if (verge_test_below(&caller->random, 2) == 0) {
-            const int error = verge_blocking(uses_item, item, &result, deadline_ns);
+            const int error = verge_blocking(uses_item, item, NULL, &result, deadline_ns);
             CHECK(error == 0 || error == -ETIMEDOUT || error == -ECANCELED);
             CHECK_EQUAL(atomic_load(&item->calls), error == 0);
             CHECK_EQUAL(result, error == 0 ? (int)item->naps : -1);
             releases_item(item);
         } else {
-            const int error = verge_blocking_or_abandon(uses_item, item, releases_item, &result, deadline_ns);
+            const int error = verge_blocking(uses_item, item, releases_item, &result, deadline_ns);
             CHECK(error == 0 || error == -ETIMEDOUT || error == -ECANCELED);
             if (error == 0) {
                 CHECK_EQUAL(atomic_load(&item->calls), 1);

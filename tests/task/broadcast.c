@@ -35,45 +35,45 @@ static intptr_t reads(void *argument) {
     (void)argument;
     verge_broadcast *broadcast = broadcast_of(3);
     uint64_t fast = 0, slow = 0, watcher = 0, item = 99;
-    CHECK_EQUAL(verge_broadcast_try_receive(broadcast, &fast, &item), -EAGAIN);
-    CHECK_EQUAL(verge_broadcast_try_latest(broadcast, &watcher, &item), -EAGAIN);
-    CHECK_EQUAL(verge_broadcast_receive_until(broadcast, &fast, &item, 10), -ETIMEDOUT);
-    CHECK_EQUAL(verge_broadcast_latest_until(broadcast, &watcher, &item, 20), -ETIMEDOUT);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, 10), -ETIMEDOUT);
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 20), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 20);
     for (uint64_t i = 0; i < 5; i++) {
         send(broadcast);
-        CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item), 0);
+        CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), 0);
         CHECK_EQUAL(item, i);
         CHECK_EQUAL(fast, i + 1);
     }
     item = 99;
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item), -EOVERFLOW);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), -EOVERFLOW);
     CHECK_EQUAL(slow, 2); /* two were lost */
     CHECK_EQUAL(item, 99);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item), 0);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 2);
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item), 0);
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 4);
     CHECK_EQUAL(watcher, 5);
-    CHECK_EQUAL(verge_broadcast_try_latest(broadcast, &watcher, &item), -EAGAIN); /* it has seen it */
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT); /* it has seen it */
     verge_task *task = spawn_on(1, sends_later, broadcast);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item), 0);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 5);
     CHECK_EQUAL(verge_now(), 120);
     CHECK_EQUAL(join(task), 0);
     task = spawn_on(1, closes_later, broadcast);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item), -EPIPE);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item), 0); /* what is there can still be read */
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item), 0);
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item), -EPIPE);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), -EPIPE);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0); /* what is there can still be read */
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), -EPIPE);
     CHECK_EQUAL(verge_broadcast_send(broadcast, &item), -EPIPE);
     CHECK_EQUAL(join(task), 0);
     uint64_t wrong = 7;
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &wrong, &item), -EINVAL);
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &wrong, &item), -EINVAL);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, NULL, &item), -EINVAL);
-    CHECK_EQUAL(verge_broadcast_try_receive(broadcast, &fast, NULL), -EINVAL);
-    CHECK_EQUAL(verge_broadcast_receive(NULL, &fast, &item), -EINVAL);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &wrong, &item, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &wrong, &item, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, NULL, &item, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, NULL, 0), -EINVAL);
+    CHECK_EQUAL(verge_broadcast_receive(NULL, &fast, &item, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_broadcast_send(NULL, &item), -EINVAL);
     CHECK_EQUAL(verge_broadcast_send(broadcast, NULL), -EINVAL);
     CHECK_EQUAL(verge_broadcast_close(NULL), -EINVAL);
@@ -96,9 +96,9 @@ static intptr_t selects(void *argument) {
     verge_broadcast *one = broadcast_of(2), *other = broadcast_of(1);
     uint64_t at_one = 0, at_other = 0, item = 99;
     verge_case cases[] = {verge_case_next(one, &at_one, &item), verge_case_latest(other, &at_other, &item)};
-    CHECK_EQUAL(verge_try_select(cases, 2), -EAGAIN);
+    CHECK_EQUAL(verge_select(cases, 2, 0), -ETIMEDOUT);
     verge_task *task = spawn_on(1, sends_later, other);
-    CHECK_EQUAL(verge_select(cases, 2), 1);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1);
     CHECK_EQUAL(item, 0);
     CHECK_EQUAL(at_other, 1);
     CHECK_EQUAL(at_one, 0);
@@ -106,18 +106,18 @@ static intptr_t selects(void *argument) {
     send(one);
     send(one);
     send(one);
-    CHECK_EQUAL(verge_select(cases, 2), 0);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0);
     CHECK_EQUAL(cases[0].result, -EOVERFLOW);
-    CHECK_EQUAL(verge_select(cases, 2), 0);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0);
     CHECK_EQUAL(cases[0].result, 0);
     CHECK_EQUAL(item, 1);
-    CHECK_EQUAL(verge_select(cases, 2), 0);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0);
     task = spawn_on(1, closes_later, one);
-    CHECK_EQUAL(verge_select(cases, 2), 0);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0);
     CHECK_EQUAL(cases[0].result, -EPIPE);
     CHECK_EQUAL(join(task), 0);
     cases[0] = verge_case_next(other, NULL, &item);
-    CHECK_EQUAL(verge_select(cases, 2), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL);
     verge_broadcast_destroy(one);
     verge_broadcast_destroy(other);
     return 0;
@@ -166,13 +166,13 @@ static int read_somehow(struct reader *reader, uint64_t *item, bool *is_latest) 
     switch (verge_test_below(&reader->random, 4)) {
     case 0:
         *is_latest = true;
-        return verge_broadcast_latest_until(world.broadcast, &reader->position, item, deadline_ns);
+        return verge_broadcast_latest(world.broadcast, &reader->position, item, deadline_ns);
     case 1: {
-        const int index = verge_select_until(&one, 1, deadline_ns);
+        const int index = verge_select(&one, 1, deadline_ns);
         return index < 0 ? index : one.result;
     }
     default:
-        return verge_broadcast_receive_until(world.broadcast, &reader->position, item, deadline_ns);
+        return verge_broadcast_receive(world.broadcast, &reader->position, item, deadline_ns);
     }
 }
 
@@ -264,7 +264,7 @@ static void *thread_reads(void *argument) {
     uint64_t item;
     while (result != -EPIPE) {
         const uint64_t before = reader->position;
-        result = verge_broadcast_receive(world.broadcast, &reader->position, &item);
+        result = verge_broadcast_receive(world.broadcast, &reader->position, &item, VERGE_NEVER);
         CHECK(result == 0 || result == -EPIPE || result == -EOVERFLOW);
         CHECK(result != 0 || item == before);
         reader->seen += result == 0;

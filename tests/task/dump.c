@@ -61,7 +61,7 @@ static void check_says(const struct text *text, const char *name, const char *ex
 static verge_task *spawn_named(const char *name, verge_task_function function, void *argument) {
     verge_spawn_options options;
     verge_task *task = NULL;
-    CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+    CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
     options.function = function;
     options.argument = argument;
     options.name = name;
@@ -116,26 +116,26 @@ static intptr_t joins(void *argument) {
 
 static intptr_t locks(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_mutex_lock_until(&mutex, verge_deadline_after(4 * SECOND)), 0);
+    CHECK_EQUAL(verge_mutex_lock(&mutex, verge_deadline_after(4 * SECOND)), 0);
     return verge_mutex_unlock(&mutex);
 }
 
 static intptr_t waits_for_condition(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_mutex_lock(&second_mutex), 0);
-    CHECK_EQUAL(verge_condition_wait(&condition, &second_mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&second_mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_condition_wait(&condition, &second_mutex, VERGE_NEVER), 0);
     return verge_mutex_unlock(&second_mutex);
 }
 
 static intptr_t sends(void *argument) {
     (void)argument;
-    return verge_channel_send(full, &(int){1});
+    return verge_channel_send(full, &(int){1}, VERGE_NEVER);
 }
 
 static intptr_t receives(void *argument) {
     int item;
     (void)argument;
-    return verge_channel_receive(empty, &item);
+    return verge_channel_receive(empty, &item, VERGE_NEVER);
 }
 
 static intptr_t reads(void *argument) {
@@ -148,7 +148,7 @@ static intptr_t selects(void *argument) {
     int item;
     verge_case cases[] = {verge_case_receive(empty, &item), verge_case_time(verge_deadline_after(6 * SECOND))};
     (void)argument;
-    return verge_select(cases, COUNT_OF(cases));
+    return verge_select(cases, COUNT_OF(cases), VERGE_NEVER);
 }
 
 static intptr_t has_a_group(void *argument) {
@@ -156,7 +156,7 @@ static intptr_t has_a_group(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_group_begin(&group), 0);
     CHECK_EQUAL(verge_group_spawn(&group, sleeps, NULL), 0);
-    return verge_group_wait(&group);
+    return verge_group_wait(&group, VERGE_NEVER);
 }
 
 static intptr_t yields(void *argument) {
@@ -171,8 +171,8 @@ static intptr_t sees_all(void *argument) {
     static struct text text;
     (void)argument;
     verge_task *tasks[10];
-    CHECK_EQUAL(verge_mutex_lock(&mutex), 0);
-    CHECK_EQUAL(verge_channel_send(full, &(int){0}), 0);
+    CHECK_EQUAL(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_channel_send(full, &(int){0}, VERGE_NEVER), 0);
     tasks[0] = spawn_named("sleeper", sleeps, NULL);
     tasks[1] = spawn_named("joiner", joins, tasks[0]);
     tasks[2] = spawn_named("locker", locks, NULL);
@@ -322,7 +322,7 @@ static void dump_without_memory(void **state) {
     verge_runtime_options options = runtime_options(1);
     options.allocator = &memory.allocator;
     verge_runtime *runtime = runtime_with(options);
-    assert_int_equal(verge_runtime_spawn(runtime, 0, yields, NULL, NULL), 0);
+    assert_int_equal(spawn_at(runtime, 0, yields, NULL, NULL), 0);
     int calls = 0;
     memory.fail_at = memory.calls + 1;
     assert_int_equal(verge_runtime_dump(runtime, refuse, &calls), -ENOMEM);
@@ -427,7 +427,7 @@ struct reports {
     _Atomic uint32_t count;
     char name[VERGE_TASK_NAME_SIZE];
     verge_task_function function;
-    uint32_t worker_index;
+    uint32_t worker_id;
     uint64_t running_ns;
 };
 
@@ -436,7 +436,7 @@ static void on_stuck(void *context, const verge_stuck_task *stuck) {
     if (stuck->name != NULL && strcmp(stuck->name, "spinner") == 0) {
         (void)snprintf(reports->name, sizeof(reports->name), "%s", stuck->name);
         reports->function = stuck->function;
-        reports->worker_index = stuck->worker_index;
+        reports->worker_id = stuck->worker_id;
         reports->running_ns = stuck->running_ns;
         (void)atomic_fetch_add(&reports->count, 1);
     }
@@ -455,11 +455,11 @@ static intptr_t has_spinners(void *argument) {
     for (uint32_t i = 1; i <= 2; i++) {
         verge_spawn_options options;
         verge_task *task = NULL;
-        CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+        CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
         options.function = spins_until_it_is_reported;
         options.argument = reports;
         options.name = "spinner";
-        options.worker_index = 1;
+        options.worker_id = 1;
         CHECK_EQUAL(verge_spawn_with(&options, &task), 0);
         CHECK_EQUAL(join(task), 0);
         CHECK_EQUAL(atomic_load(&reports->count), i); /* each once */
@@ -477,7 +477,7 @@ static void a_task_that_keeps_others_waiting_is_reported(void **state) {
     assert_int_equal(run_with(options, has_spinners, &reports), 0);
     assert_string_equal(reports.name, "spinner");
     assert_true(reports.function == spins_until_it_is_reported);
-    assert_int_equal(reports.worker_index, 1);
+    assert_int_equal(reports.worker_id, 1);
     assert_true(reports.running_ns >= 5 * MS);
 }
 
@@ -519,29 +519,29 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
     verge_task *waited_for = spawn(ends_after, (void *)(uintptr_t)SECOND);
     CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0); /* detached: it does not count */
     CHECK_EQUAL(unjoined(), 0);
-    CHECK_EQUAL(verge_join(waited_for, NULL), 0); /* nor does one that ends while it is joined */
+    CHECK_EQUAL(verge_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does one that ends while it is joined */
     CHECK_EQUAL(unjoined(), 4);
     dump(verge_task_runtime(), &text);
     CHECK(strstr(text.bytes, " ns; 4 ended and not joined\n") != NULL);
 
-    CHECK_EQUAL(verge_join(tasks[0], NULL), 0);
+    CHECK_EQUAL(verge_join(tasks[0], NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(unjoined(), 3);
     CHECK_EQUAL(verge_detach(tasks[1]), 0);
     CHECK_EQUAL(unjoined(), 2);
     verge_case joins = verge_case_join(tasks[2], NULL);
-    CHECK_EQUAL(verge_try_select(&joins, 1), 0);
+    CHECK_EQUAL(verge_select(&joins, 1, 0), 0);
     CHECK_EQUAL(unjoined(), 1);
 
     /* A select that waits for it and takes another case does not join it. */
     verge_task *passed_over = spawn(ends_after, (void *)(uintptr_t)(2 * SECOND));
     verge_case cases[] = {verge_case_join(passed_over, NULL), verge_case_time(verge_now() + SECOND)};
-    CHECK_EQUAL(verge_select(cases, 2), 1);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1);
     CHECK_EQUAL(verge_sleep(2 * SECOND), 0);
     CHECK_EQUAL(unjoined(), 2);
-    CHECK_EQUAL(verge_select(cases, 1), 0);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), 0);
     verge_task *chosen = spawn(ends_after, (void *)(uintptr_t)SECOND);
     cases[0] = verge_case_join(chosen, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), 0);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), 0);
     CHECK_EQUAL(unjoined(), 1);
     *(verge_task **)argument = tasks[3];
     return 0;

@@ -9,8 +9,8 @@
 
 enum {
     AT_ONCE_MAX = 64, /* calls in a row, as docs/TASKS.md says */
-    TURN_MAX = 64,    /* resumed tasks, after which the loop asks for I/O and time */
-    TURNS_MAX = 3 * AT_ONCE_MAX * TURN_MAX,
+    ROUND_MAX = 64,   /* resumed tasks, after which the loop asks for I/O and time */
+    ROUNDS_MAX = 3 * AT_ONCE_MAX * ROUND_MAX,
     FOR_EVER = 1000000,
 };
 
@@ -24,12 +24,12 @@ static int fds[2];
 
 static int send_and_receive(void) {
     int item = 1;
-    const int error = verge_channel_send(channel, &item);
-    return error != 0 ? error : verge_channel_receive(channel, &item);
+    const int error = verge_channel_send(channel, &item, VERGE_NEVER);
+    return error != 0 ? error : verge_channel_receive(channel, &item, VERGE_NEVER);
 }
 
 static int lock_and_unlock(void) {
-    const int error = verge_mutex_lock(&mutex);
+    const int error = verge_mutex_lock(&mutex, VERGE_NEVER);
     return error != 0 ? error : verge_mutex_unlock(&mutex);
 }
 
@@ -39,17 +39,17 @@ static int lock_regardless(void) {
 }
 
 static int signal_under_the_mutex(void) {
-    int error = verge_mutex_lock(&mutex);
+    int error = verge_mutex_lock(&mutex, VERGE_NEVER);
     error = error != 0 ? error : verge_condition_broadcast(&condition);
     return error != 0 ? error : verge_mutex_unlock(&mutex);
 }
 
 static int wait_for_a_condition_in_vain(void) {
-    const int lock_error = verge_mutex_try_lock(&mutex);
-    if (lock_error != 0 && lock_error != -EBUSY) { /* -EBUSY: the wait before has left it locked */
+    const int lock_error = verge_mutex_lock(&mutex, 0);
+    if (lock_error != 0 && lock_error != -EDEADLK) { /* -EDEADLK: the wait before has left it locked */
         return lock_error;
     }
-    const int error = verge_condition_wait_until(&condition, &mutex, VERGE_NEVER);
+    const int error = verge_condition_wait(&condition, &mutex, VERGE_NEVER);
     return error == -ECANCELED ? 0 : -1; /* the task is cancelled */
 }
 
@@ -62,13 +62,13 @@ static int sleep_until_the_past(void) {
 }
 
 static int take_a_missed_tick(void) {
-    return verge_interval_wait(&interval, NULL);
+    return verge_interval_wait(&interval, NULL, VERGE_NEVER);
 }
 
 static verge_task *sleeper; /* has not ended */
 
 static int join_in_vain(void) {
-    return verge_join(sleeper, NULL) == -ECANCELED ? 0 : -1; /* the task is cancelled */
+    return verge_join(sleeper, NULL, VERGE_NEVER) == -ECANCELED ? 0 : -1; /* the task is cancelled */
 }
 
 static int write_and_read(void) {
@@ -159,7 +159,7 @@ static intptr_t tries_all(void *argument) {
         other = spawn(receives, &pair[0]);
         CHECK_EQUAL(verge_yield(), 0); /* it waits */
         CHECK_EQUAL(write(pair[1], "x", 1), 1);
-        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= TURNS_MAX);
+        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= ROUNDS_MAX);
         (void)join(other);
         CHECK_EQUAL(close(pair[0]) + close(pair[1]), 0);
 
@@ -167,7 +167,7 @@ static intptr_t tries_all(void *argument) {
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(sleeps, NULL);
         CHECK_EQUAL(verge_yield(), 0);
-        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= TURNS_MAX);
+        CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= ROUNDS_MAX);
         (void)join(other);
         if (atomic_load(&failed_check_count) != failed_before) {
             (void)fprintf(stderr, "  in: %s\n", subjects[i].name);

@@ -35,12 +35,12 @@ static intptr_t waits_for_all(void *argument) {
     for (size_t i = 0; i < 3; i++) {
         add(&group, &members[i]);
     }
-    CHECK_EQUAL(verge_group_wait(&group), 0);
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_now(), 30);
     CHECK(members[0].ended && members[1].ended && members[2].ended);
-    CHECK_EQUAL(verge_group_wait(&group), -EPERM); /* it is over */
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -EPERM); /* it is over */
     CHECK_EQUAL(verge_group_begin(&group), 0);
-    CHECK_EQUAL(verge_group_wait(&group), 0); /* of none */
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0); /* of none */
     return 0;
 }
 
@@ -63,7 +63,7 @@ static intptr_t fails(void *argument) {
     CHECK_EQUAL(verge_sleep(100), 0); /* the error does not wait for the wait */
     CHECK(members[0].ended && members[3].ended);
     CHECK_EQUAL(verge_group_spawn(&group, member_main, &members[0]), -ECANCELED);
-    CHECK_EQUAL(verge_group_wait(&group), -EIO);
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -EIO);
     CHECK_EQUAL(verge_now(), 100);
     CHECK_EQUAL(members[0].slept, -ECANCELED);
     CHECK_EQUAL(members[2].slept, 0);
@@ -95,7 +95,7 @@ static intptr_t has_deadlines(void *argument) {
     struct member members[2] = {{.duration_ns = HOUR}, {.duration_ns = HOUR}};
     CHECK_EQUAL(verge_group_begin(&group), 0);
     CHECK_EQUAL(verge_group_spawn(&group, cleans_up_slowly, &members[0]), 0);
-    CHECK_EQUAL(verge_group_wait_until(&group, 50), -ETIMEDOUT);
+    CHECK_EQUAL(verge_group_wait(&group, 50), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 50);
     CHECK(members[0].ended);
     CHECK_EQUAL(members[0].slept, -ECANCELED);
@@ -107,7 +107,7 @@ static intptr_t has_deadlines(void *argument) {
     add(&group, &members[0]);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     add(&group, &members[1]);
-    CHECK_EQUAL(verge_group_wait(&group), -ETIMEDOUT);
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 80);
     CHECK_EQUAL(members[0].slept, -ETIMEDOUT);
     CHECK_EQUAL(members[1].slept, -ECANCELED);
@@ -127,10 +127,10 @@ static intptr_t nests(void *argument) {
     if (member->duration_ns == 0) {
         member->slept = verge_sleep(HOUR);
         member->ended = true;
-        return verge_group_wait(&group) == 0 ? member->slept : -1;
+        return verge_group_wait(&group, VERGE_NEVER) == 0 ? member->slept : -1;
     }
     CHECK_EQUAL(verge_group_spawn(&group, nests, member - 1), 0);
-    const int error = verge_group_wait(&group);
+    const int error = verge_group_wait(&group, VERGE_NEVER);
     CHECK((member - 1)->ended);
     member->ended = true;
     return error;
@@ -160,7 +160,7 @@ static void p3_cancellation_goes_down(void **state) {
 static intptr_t adds_another(void *argument) {
     struct member *member = argument;
     CHECK_EQUAL(verge_group_spawn(member->group, member_main, member), 0);
-    CHECK_EQUAL(verge_group_wait(member->group), -EPERM);
+    CHECK_EQUAL(verge_group_wait(member->group, VERGE_NEVER), -EPERM);
     return 0;
 }
 
@@ -174,20 +174,24 @@ static intptr_t misuses(void *argument) {
     CHECK_EQUAL(verge_group_begin(&other), 0);
     CHECK_EQUAL(verge_group_spawn(NULL, member_main, NULL), -EINVAL);
     CHECK_EQUAL(verge_group_spawn(&group, NULL, NULL), -EINVAL);
-    CHECK_EQUAL(verge_group_spawn_with(&group, NULL), -EINVAL);
-    CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+    CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
     options.function = member_main;
-    options.worker_index = 99;
-    CHECK_EQUAL(verge_group_spawn_with(&group, &options), -EINVAL);
-    CHECK_EQUAL(verge_group_wait(NULL), -EINVAL);
+    options.group = &group;
+    options.worker_id = 99;
+    CHECK_EQUAL(verge_spawn_with(&options, NULL), -EINVAL);
+    options.worker_id = VERGE_WORKER_ANY;
+    verge_task *handle = NULL;
+    CHECK_EQUAL(verge_spawn_with(&options, &handle), -EINVAL); /* a member has no handle */
+    CHECK(handle == NULL);
+    CHECK_EQUAL(verge_group_wait(NULL, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_group_cancel(NULL), -EINVAL);
     CHECK_EQUAL(group.count, 0);
     CHECK_EQUAL(verge_group_spawn(&group, adds_another, &member), 0); /* a member adds another */
-    CHECK_EQUAL(verge_group_wait(&group), 0);
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0);
     CHECK(member.ended);
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     CHECK_EQUAL(verge_group_spawn(&other, member_main, &member), -ECANCELED);
-    CHECK_EQUAL(verge_group_wait(&other), 0);
+    CHECK_EQUAL(verge_group_wait(&other, VERGE_NEVER), 0);
     return 0;
 }
 
@@ -195,7 +199,7 @@ static void misuse_changes_nothing(void **state) {
     (void)state;
     verge_group group;
     assert_int_equal(verge_group_begin(&group), -EPERM);
-    assert_int_equal(verge_group_wait(&group), -EPERM);
+    assert_int_equal(verge_group_wait(&group, VERGE_NEVER), -EPERM);
     run_virtual(1, 0, misuses, NULL);
 }
 
@@ -216,7 +220,7 @@ static intptr_t is_cancelled_while_it_spawns(void *argument) {
     group_to_cancel = &group;
     CHECK_EQUAL(verge_group_begin(&group), 0);
     add(&group, &member);
-    CHECK_EQUAL(verge_group_wait(&group), -ECANCELED);
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(member.slept, -ECANCELED);
     return 0;
 }
@@ -247,15 +251,16 @@ static intptr_t is_cancelled_from_outside(void *argument) {
     struct member members[3] = {{.duration_ns = HOUR}, {.duration_ns = HOUR}, {.duration_ns = HOUR}};
     CHECK_EQUAL(verge_group_begin(&shared_group), 0);
     verge_spawn_options options;
-    CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+    CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
     options.function = member_main;
+    options.group = &shared_group;
     for (uint32_t i = 0; i < 3; i++) {
         options.argument = &members[i];
-        options.worker_index = i;
-        CHECK_EQUAL(verge_group_spawn_with(&shared_group, &options), 0);
+        options.worker_id = i;
+        CHECK_EQUAL(verge_spawn_with(&options, NULL), 0);
     }
     atomic_store(&is_open, true);
-    CHECK_EQUAL(verge_group_wait(&shared_group), -ECANCELED);
+    CHECK_EQUAL(verge_group_wait(&shared_group, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(members[2].slept, -ECANCELED);
     return 0;
 }
@@ -299,12 +304,13 @@ static intptr_t with_group(struct node *node) {
                                     .parent = node,
                                     .is_virtual = node->is_virtual};
         verge_spawn_options options;
-        CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+        CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
         options.function = node_main;
         options.argument = &children[i];
-        options.worker_index = VERGE_WORKER_ANY;
+        options.worker_id = VERGE_WORKER_ANY;
+        options.group = &group;
         atomic_fetch_add(&node->alive, 1);
-        const int error = verge_group_spawn_with(&group, &options);
+        const int error = verge_spawn_with(&options, NULL);
         if (error != 0) {
             CHECK(error == -ECANCELED);
             atomic_fetch_sub(&node->alive, 1);
@@ -314,7 +320,7 @@ static intptr_t with_group(struct node *node) {
     if (is_cancelled) {
         CHECK_EQUAL(verge_group_cancel(&group), 0);
     }
-    const int error = is_bounded ? verge_group_wait_until(&group, deadline_ns) : verge_group_wait(&group);
+    const int error = is_bounded ? verge_group_wait(&group, deadline_ns) : verge_group_wait(&group, VERGE_NEVER);
     CHECK_EQUAL(atomic_load(&node->alive), 0); /* P1 */
     const int first_error = atomic_load(&node->first_error);
     CHECK(first_error == 0 || error != 0); /* P2 */

@@ -81,7 +81,7 @@ static intptr_t deserts(void *argument) {
 static intptr_t sleeps(void *argument) {
     struct scene *scene = argument;
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
-    CHECK(verge_task_worker() != scene->lost_worker || scene->lost_worker == 0); /* it cleans up elsewhere */
+    CHECK(verge_task_worker_id() != scene->lost_worker || scene->lost_worker == 0); /* it cleans up elsewhere */
     atomic_fetch_add(&scene->ended, 1);
     return 17;
 }
@@ -90,7 +90,7 @@ static intptr_t reads(void *argument) {
     struct scene *scene = argument;
     char byte;
     CHECK_EQUAL(verge_recv(scene->fds[0], &byte, 1, 0, verge_deadline_after(DAY)), -ECANCELED);
-    CHECK(verge_task_worker() != scene->lost_worker || scene->lost_worker == 0);
+    CHECK(verge_task_worker_id() != scene->lost_worker || scene->lost_worker == 0);
     CHECK_EQUAL(verge_close(scene->fds[0]), 0);
     atomic_fetch_add(&scene->ended, 1);
     return 18;
@@ -99,7 +99,7 @@ static intptr_t reads(void *argument) {
 static intptr_t joins_the_deserter(void *argument) {
     struct scene *scene = argument;
     intptr_t result = 99;
-    scene->joined = verge_join(scene->deserter, &result);
+    scene->joined = verge_join(scene->deserter, &result, VERGE_NEVER);
     CHECK_EQUAL(result, 99);
     atomic_fetch_add(&scene->ended, 1);
     return 0;
@@ -118,7 +118,7 @@ static intptr_t plays(void *argument) {
     CHECK_EQUAL(verge_yield(), 0); /* the joiner waits */
     atomic_store(&scene->is_ready, false);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
-    if (verge_join(joiner, NULL) != 0) { /* T4 */
+    if (verge_join(joiner, NULL, VERGE_NEVER) != 0) { /* T4 */
         CHECK_EQUAL(verge_detach(joiner), 0);
     }
     CHECK_EQUAL(verge_spawn(sleeps, NULL, NULL), -ESHUTDOWN);
@@ -221,12 +221,12 @@ enum { deserter_count = 10 };
 static intptr_t is_deserted(void *argument) {
     _Atomic int *begun_count = argument;
     for (int i = 0; i < deserter_count; i++) {
-        CHECK_EQUAL(verge_spawn_on((uint32_t)i % 2 + 1, deserts_when_cancelled, begun_count, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, (uint32_t)i % 2 + 1, deserts_when_cancelled, begun_count, NULL), 0);
     }
     while (atomic_load(begun_count) != deserter_count) {
         CHECK_EQUAL(verge_yield(), 0);
     }
-    CHECK_EQUAL(verge_spawn_on(1, deserts_at_once, NULL, NULL), 0);
+    CHECK_EQUAL(spawn_at(NULL, 1, deserts_at_once, NULL, NULL), 0);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     return 0;
 }
@@ -255,8 +255,8 @@ static void t8_many_are_lost(void **state) {
 static void t8_destroy_goes_on(void **state) {
     (void)state;
     verge_runtime *runtime = create(2, NULL);
-    assert_int_equal(verge_runtime_spawn(runtime, 1, deserts_at_once, NULL, NULL), 0);
-    assert_int_equal(verge_runtime_spawn(runtime, 0, returns_its_argument, NULL, NULL), 0);
+    assert_int_equal(spawn_at(runtime, 1, deserts_at_once, NULL, NULL), 0);
+    assert_int_equal(spawn_at(runtime, 0, returns_its_argument, NULL, NULL), 0);
     end(runtime);
 }
 
@@ -273,7 +273,7 @@ struct shared {
 
 static intptr_t locks_and_deserts(void *argument) {
     struct shared *shared = argument;
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_condition_broadcast(&shared->condition), 0); /* it wants the mutex again, and cannot have it */
     atomic_store(&shared->is_locked, true);
     if (shared->stops_before) {
@@ -291,9 +291,9 @@ static intptr_t locks_and_deserts(void *argument) {
 
 static intptr_t waits(void *argument) {
     struct shared *shared = argument;
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     atomic_fetch_add(&shared->waiting_count, 1);
-    shared->waited = verge_condition_wait(&shared->condition, &shared->mutex);
+    shared->waited = verge_condition_wait(&shared->condition, &shared->mutex, VERGE_NEVER);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), -EPERM);
     return 0;
 }
@@ -304,12 +304,12 @@ static intptr_t locks(void *argument) {
         CHECK_EQUAL(verge_yield(), 0);
     }
     atomic_fetch_add(&shared->waiting_count, 1);
-    shared->locked = verge_mutex_lock(&shared->mutex);
-    while (verge_mutex_try_lock(&shared->mutex) == -EBUSY) {
+    shared->locked = verge_mutex_lock(&shared->mutex, VERGE_NEVER);
+    do {
         CHECK_EQUAL(verge_yield(), 0);
-    }
-    shared->tried = verge_mutex_try_lock(&shared->mutex);
-    shared->locked_again = verge_mutex_lock(&shared->mutex);
+        shared->tried = verge_mutex_lock(&shared->mutex, 0);
+    } while (shared->tried == -ETIMEDOUT || shared->tried == -ECANCELED);
+    shared->locked_again = verge_mutex_lock(&shared->mutex, VERGE_NEVER);
     return 0;
 }
 
@@ -320,7 +320,7 @@ static intptr_t shares(void *argument) {
     while (atomic_load(&shared->waiting_count) < 1) { /* wherever it runs */
         CHECK_EQUAL(verge_yield(), 0);
     }
-    CHECK_EQUAL(verge_spawn_on(1, locks_and_deserts, shared, NULL), 0);
+    CHECK_EQUAL(spawn_at(NULL, 1, locks_and_deserts, shared, NULL), 0);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     (void)verge_detach(waiting);
     (void)verge_detach(locking);
@@ -394,7 +394,7 @@ static intptr_t allows_to_be_cancelled(void *argument) {
 static intptr_t joins_the_cancelled(void *argument) {
     (void)argument;
     verge_task *task = spawn_on(1, allows_to_be_cancelled, NULL);
-    const int error = verge_join(task, NULL); /* the end, or the stop that it brings */
+    const int error = verge_join(task, NULL, VERGE_NEVER); /* the end, or the stop that it brings */
     CHECK(error == -EOWNERDEAD || error == -ECANCELED);
     return 0;
 }

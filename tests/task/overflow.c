@@ -60,14 +60,14 @@ static intptr_t overflows(void *argument) {
     return go_deep(0);
 }
 
-static void run(verge_runtime_options options, verge_task_function function, uint32_t worker_index, const char *name) {
+static void run(verge_runtime_options options, verge_task_function function, uint32_t worker_id, const char *name) {
     options.report_overflow = true;
     verge_runtime *runtime = NULL;
     verge_spawn_options spawn_options;
-    (void)verge_spawn_options_init(&spawn_options);
+    (void)verge_spawn_options_init(&spawn_options, sizeof(spawn_options));
     spawn_options.function = function;
     spawn_options.name = name;
-    spawn_options.worker_index = worker_index;
+    spawn_options.worker_id = worker_id;
     if (verge_runtime_create(&options, &runtime) == 0) {
         spawn_options.runtime = runtime;
         if (verge_spawn_with(&spawn_options, NULL) != 0 || verge_runtime_run(runtime, NULL, NULL, NULL) != 0) {
@@ -79,7 +79,7 @@ static void run(verge_runtime_options options, verge_task_function function, uin
 
 static verge_runtime_options plain_options(uint32_t worker_count) {
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = worker_count;
     return options;
 }
@@ -225,7 +225,7 @@ static intptr_t knows_its_name(void *argument) {
     CHECK(strcmp(verge_task_name(), "another") == 0);
     CHECK_EQUAL(verge_task_set_name(NULL), 0);
     CHECK(verge_task_name() == NULL);
-    return verge_task_worker();
+    return verge_task_worker_id();
 }
 
 static intptr_t spawns_with_options(void *argument) {
@@ -233,22 +233,22 @@ static intptr_t spawns_with_options(void *argument) {
     CHECK(strcmp(verge_task_name(), "main") == 0);
     verge_spawn_options options;
     verge_task *task;
-    CHECK_EQUAL(verge_spawn_options_init(&options), 0);
+    CHECK_EQUAL(verge_spawn_options_init(&options, sizeof(options)), 0);
     CHECK_EQUAL(verge_spawn_with(&options, &task), -EINVAL); /* no function */
     options.function = knows_its_name;
     options.argument = "the one";
     options.name = "the one";
     CHECK_EQUAL(verge_spawn_with(&options, &task), 0);
     CHECK_EQUAL(join(task), 0); /* VERGE_WORKER_HERE */
-    options.worker_index = 2;
+    options.worker_id = 2;
     CHECK_EQUAL(verge_spawn_with(&options, &task), 0);
     CHECK_EQUAL(join(task), 2);
-    options.worker_index = 3;
+    options.worker_id = 3;
     CHECK_EQUAL(verge_spawn_with(&options, &task), -EINVAL); /* no such worker */
     bool seen[3] = {false};
     for (int i = 0; i < 3; i++) { /* VERGE_WORKER_ANY: they take turns */
-        CHECK_EQUAL(verge_spawn_on(VERGE_WORKER_ANY, does_nothing, NULL, NULL), 0);
-        options.worker_index = VERGE_WORKER_ANY;
+        CHECK_EQUAL(spawn_at(NULL, VERGE_WORKER_ANY, does_nothing, NULL, NULL), 0);
+        options.worker_id = VERGE_WORKER_ANY;
         CHECK_EQUAL(verge_spawn_with(&options, &task), 0);
         seen[join(task)] = true;
         CHECK_EQUAL(verge_yield(), 0);
@@ -261,11 +261,11 @@ static void a_task_has_a_name_and_a_worker(void **state) {
     (void)state;
     (void)run_virtual(3, 0, spawns_with_options, NULL);
     verge_spawn_options options;
-    assert_int_equal(verge_spawn_options_init(&options), 0);
+    assert_int_equal(verge_spawn_options_init(&options, sizeof(options)), 0);
     options.function = does_nothing;
     assert_int_equal(verge_spawn_with(&options, NULL), -EPERM);
     assert_int_equal(verge_spawn_with(NULL, NULL), -EINVAL);
-    assert_int_equal(verge_spawn_options_init(NULL), -EINVAL);
+    assert_int_equal(verge_spawn_options_init(NULL, sizeof(verge_spawn_options)), -EINVAL);
     assert_int_equal(verge_task_set_name("nobody"), -EPERM);
     assert_null(verge_task_name());
 }

@@ -10,8 +10,9 @@
 
 #include "base/futex.h"
 #include "support/steps.h"
+#include "task/latch.h"
+#include "task/runner.h"
 #include "task/support.h"
-#include "task/task_internal.h"
 
 int __real_sched_yield(void);
 int __wrap_sched_yield(void);
@@ -55,35 +56,35 @@ static void end_meeting(bool sleeps) {
     assert_int_equal(meeting.has_slept, sleeps);
 }
 
-/* ---- a guard ---- */
+/* ---- a latch ---- */
 
-static uint32_t guard;
+static uint32_t latch;
 static _Atomic bool is_held;
 
-static void *holds_the_guard(void *argument) {
+static void *holds_the_latch(void *argument) {
     (void)argument;
-    verge__lock(&guard);
+    verge__lock(&latch);
     atomic_store(&is_held, true);
     await(&meeting.may_go_on);
-    verge__unlock(&guard);
+    verge__unlock(&latch);
     return NULL;
 }
 
-static void who_finds_a_guard_locked_sleeps(void **state) {
+static void who_finds_a_latch_locked_sleeps(void **state) {
     (void)state;
-    guard = 0;
+    latch = 0;
     atomic_store(&is_held, false);
-    begin_meeting((_Atomic uint32_t *)&guard);
+    begin_meeting((_Atomic uint32_t *)&latch);
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, holds_the_guard, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, holds_the_latch, NULL), 0);
     await(&is_held);
     is_watched = true;
-    verge__lock(&guard);
+    verge__lock(&latch);
     is_watched = false;
-    verge__unlock(&guard);
+    verge__unlock(&latch);
     assert_int_equal(pthread_join(thread, NULL), 0);
     end_meeting(true);
-    assert_int_equal(guard, 0);
+    assert_int_equal(latch, 0);
 }
 
 /* ---- the end of a worker that another thread is about to wake ---- */
@@ -152,7 +153,7 @@ static intptr_t sleeps_on(void *argument) {
 
 static intptr_t cancels_the_traveller(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_spawn_on(1, sleeps_on, NULL, &journey.task), 0);
+    CHECK_EQUAL(spawn_at(NULL, 1, sleeps_on, NULL, &journey.task), 0);
     await(&journey.is_asleep);
     CHECK_EQUAL(verge_runtime_retire_worker(verge_task_runtime(), 1), 0);
     await(&journey.is_under_way);
@@ -160,7 +161,7 @@ static intptr_t cancels_the_traveller(void *argument) {
     CHECK_EQUAL(verge_task_cancel(journey.task), 0);
     is_watched = false;
     atomic_store(&meeting.may_go_on, true); /* the cancel has returned, and nobody has waited */
-    CHECK_EQUAL(verge_join(journey.task, NULL), 0);
+    CHECK_EQUAL(verge_join(journey.task, NULL, VERGE_NEVER), 0);
     return 0;
 }
 
@@ -178,7 +179,7 @@ static void who_wakes_a_task_that_moves_does_not_wait(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_finds_a_guard_locked_sleeps),
+        cmocka_unit_test(who_finds_a_latch_locked_sleeps),
         cmocka_unit_test(who_closes_a_worker_sleeps_until_nobody_wakes_it),
         cmocka_unit_test(who_wakes_a_task_that_moves_does_not_wait),
     };

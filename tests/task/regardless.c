@@ -11,7 +11,7 @@ struct family {
 
 static intptr_t works_for_an_hour(void *argument) {
     struct family *family = argument;
-    CHECK_EQUAL(verge_mutex_lock(&family->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&family->mutex, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_sleep(HOUR), 0);
     CHECK_EQUAL(verge_mutex_unlock(&family->mutex), 0);
     family->child_has_ended = true;
@@ -35,7 +35,7 @@ static intptr_t joins_its_child(void *argument) {
     family.child = spawn(works_for_an_hour, &family);
     verge_task *canceller = spawn(cancels_often, verge_task_current());
     CHECK_EQUAL(verge_deadline_push(&scope, verge_deadline_after(SECOND)), 0);
-    CHECK_EQUAL(verge_join(family.child, &result), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(family.child, &result, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_join_regardless(family.child, &result), 0);
     CHECK_EQUAL(result, 42);
     CHECK(family.child_has_ended);
@@ -60,7 +60,7 @@ static intptr_t locks_to_clean_up(void *argument) {
     family.child = spawn(works_for_an_hour, &family);
     verge_task *canceller = spawn(cancels_often, verge_task_current());
     CHECK_EQUAL(verge_sleep(HOUR / 10), -ECANCELED);
-    CHECK_EQUAL(verge_mutex_lock(&family.mutex), -ECANCELED);
+    CHECK_EQUAL(verge_mutex_lock(&family.mutex, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(verge_mutex_lock_regardless(&family.mutex), 0);
     CHECK_EQUAL(verge_now(), HOUR);
     CHECK_EQUAL(verge_mutex_lock_regardless(&family.mutex), -EDEADLK);
@@ -94,7 +94,7 @@ static void bad_input_is_refused(void **state) {
 enum { race_rounds = fewer_under_tsan(2000) };
 
 static intptr_t ends(void *argument) {
-    for (uintptr_t turns = (uintptr_t)argument; turns > 0; turns--) {
+    for (uintptr_t rounds = (uintptr_t)argument; rounds > 0; rounds--) {
         CHECK_EQUAL(verge_yield(), 0);
     }
     return 7;

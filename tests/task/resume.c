@@ -56,7 +56,7 @@ static intptr_t all_wait(void *argument) {
     verge_tick tick = {0};
     CHECK_EQUAL(verge_interval_init(&interval, begin_ns + HOUR / 2, HOUR, VERGE_INTERVAL_SKIP), 0);
     atomic_store(&is_to_sleep, true);
-    CHECK_EQUAL(verge_interval_wait(&interval, &tick), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, &tick, VERGE_NEVER), 0);
     CHECK_EQUAL(tick.missed, 7);
     CHECK_EQUAL(tick.scheduled_ns, begin_ns + 7 * HOUR + HOUR / 2);
     for (size_t i = 0; i < COUNT_OF(times_ns); i++) {
@@ -81,7 +81,7 @@ static intptr_t one_sleeps_on(void *argument) {
     uint64_t until_ns = verge_now() + HOUR;
     verge_task *task = spawn(is_cancelled, &until_ns);
     atomic_store(&is_to_sleep, true);
-    CHECK_EQUAL(verge_join_until(task, NULL, verge_deadline_after(5 * MS)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(task, NULL, verge_deadline_after(5 * MS)), -ETIMEDOUT);
     CHECK(!atomic_load(&is_to_sleep));
     CHECK(verge_now() < until_ns);
     CHECK_EQUAL(verge_task_cancel(task), 0);

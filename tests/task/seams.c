@@ -7,8 +7,11 @@
 #include <pthread.h>
 
 #include "support/steps.h"
+#include "task/current.h"
+#include "task/latch.h"
+#include "task/runner.h"
 #include "task/support.h"
-#include "task/task_internal.h"
+#include "verge/sync.h"
 
 static verge_runtime *create(verge_runtime_options options) {
     verge_runtime *runtime = NULL;
@@ -41,7 +44,7 @@ static void stop_while_it_moves(const char *step) {
     if (is_step(step, "move: under way") && !atomic_exchange(&move.is_under_way, true)) {
         verge_runtime_stop(move.runtime);
         await(&move.is_cancelled);
-    } else if (is_step(step, "stop: cancelled") && verge_task_worker() == VERGE_WORKER_ANY &&
+    } else if (is_step(step, "stop: cancelled") && verge_task_worker_id() == VERGE_WORKER_ANY &&
                atomic_load(&move.is_under_way)) {
         atomic_store(&move.is_cancelled, true); /* by worker 0: the other one awaits it */
     }
@@ -63,7 +66,7 @@ static intptr_t moves_awake(void *argument) {
 
 static intptr_t retires(void *function) {
     move.runtime = verge_task_runtime();
-    CHECK_EQUAL(verge_spawn_on(1, *(verge_task_function *)function, NULL, NULL), 0);
+    CHECK_EQUAL(spawn_at(NULL, 1, *(verge_task_function *)function, NULL, NULL), 0);
     await(&move.is_begun);
     CHECK_EQUAL(verge_runtime_retire_worker(move.runtime, 1), 0);
     return sleeps_a_day(NULL);
@@ -93,9 +96,9 @@ static struct {
 } inn;
 
 static bool has_tasks(verge__runner *runner) {
-    verge__lock(&runner->list_guard);
+    verge__lock(&runner->list_latch);
     const bool has_any = runner->listed != NULL;
-    verge__unlock(&runner->list_guard);
+    verge__unlock(&runner->list_latch);
     return has_any;
 }
 
@@ -120,7 +123,7 @@ static intptr_t moves_guests(void *argument) {
     (void)argument;
     inn.runtime = verge_task_runtime();
     for (int i = 0; i < guest_count; i++) {
-        CHECK_EQUAL(verge_spawn_on(1, is_a_guest, NULL, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, 1, is_a_guest, NULL, NULL), 0);
     }
     while (atomic_load(&inn.begun_count) < guest_count) {
         CHECK_EQUAL(verge_yield(), 0);
@@ -182,7 +185,7 @@ static void release(void *context, void *memory, size_t size) {
 }
 
 static void *spawns_in_vain(void *runtime) {
-    CHECK_EQUAL(verge_runtime_spawn(runtime, 0, ends, NULL, NULL), -ENOMEM);
+    CHECK_EQUAL(spawn_at(runtime, 0, ends, NULL, NULL), -ENOMEM);
     return NULL;
 }
 
@@ -208,7 +211,7 @@ static void run_returns_while_another_fails_to_spawn(void **state) {
     verge_runtime *runtime = create(options);
     static verge_task *tasks[spawned_count];
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
-        assert_int_equal(verge_runtime_spawn(runtime, 0, ends, NULL, &tasks[i]), 0);
+        assert_int_equal(spawn_at(runtime, 0, ends, NULL, &tasks[i]), 0);
     }
     pthread_t thread;
     steps_begin(count_ended);
@@ -263,7 +266,7 @@ static intptr_t uses_the_new_worker(void *argument) {
         CHECK_EQUAL(verge_yield(), 0);
     }
     verge_task *task = spawn_on(arrival.index, does_nothing, NULL);
-    CHECK_EQUAL(verge_join_until(task, NULL, verge_deadline_after(HOUR)), 0);
+    CHECK_EQUAL(verge_join(task, NULL, verge_deadline_after(HOUR)), 0);
     return 0;
 }
 
@@ -299,7 +302,7 @@ static void *adds_and_uses_a_worker(void *runtime) {
     uint32_t index = 0;
     await(&outside.is_waiting);
     CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
-    CHECK_EQUAL(verge_runtime_spawn(runtime, index, does_nothing, NULL, NULL), 0);
+    CHECK_EQUAL(spawn_at(runtime, index, does_nothing, NULL, NULL), 0);
     atomic_store(&outside.is_added, true);
     while (stats_of(runtime).tasks > 1) {
         (void)sched_yield();
@@ -346,7 +349,7 @@ static void *adds_a_worker_and_then_uses_it(void *runtime) {
     CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
     atomic_store(&outside.is_added, true);
     await(&outside.is_about_to_wait);
-    CHECK_EQUAL(verge_runtime_spawn(runtime, index, does_nothing, NULL, NULL), 0);
+    CHECK_EQUAL(spawn_at(runtime, index, does_nothing, NULL, NULL), 0);
     atomic_store(&outside.is_used, true);
     while (stats_of(runtime).tasks > 1) {
         (void)sched_yield();
@@ -367,7 +370,7 @@ static void t7_a_worker_that_is_not_open_yet_is_used_from_outside(void **state) 
 /* ---- a second join, after the end and before the first one has returned ---- */
 
 static intptr_t joins(void *task) {
-    return verge_join(task, NULL);
+    return verge_join(task, NULL, VERGE_NEVER);
 }
 
 static intptr_t sleeps_a_little(void *argument) {
@@ -385,7 +388,7 @@ static intptr_t joins_an_ended_task_that_is_being_joined(void *argument) {
            3) { /* worker 1 comes after worker 0: it has not resumed the first when the task has ended */
         CHECK_EQUAL(verge_yield(), 0);
     }
-    CHECK_EQUAL(verge_join(task, NULL), -EBUSY);
+    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), -EBUSY);
     CHECK_EQUAL(join(first), 0);
     return 0;
 }
@@ -433,7 +436,7 @@ static void *stops_when_it_waits(void *runtime) {
 
 static intptr_t joins_with_time_to_spare(void *argument) {
     verge_task *task = spawn(sleeps_a_second, NULL);
-    CHECK_EQUAL(verge_join_until(task, NULL, HOUR), 0);
+    CHECK_EQUAL(verge_join(task, NULL, HOUR), 0);
     CHECK_EQUAL(verge_now(), SECOND);
     (void)argument;
     pthread_t thread;
@@ -452,6 +455,91 @@ static void t7_a_deadline_that_was_met_moves_no_clock(void **state) {
     steps_end();
 }
 
+/* ---- a thread outside wakes the last task: the run waits until that thread has left the runtime ---- */
+
+static struct {
+    verge_runtime *runtime;
+    verge_semaphore semaphore;
+    _Atomic bool is_about_to_wait;
+    _Atomic bool may_release;
+    _Atomic bool is_woken;
+    _Atomic bool is_offering;
+    _Atomic bool has_returned; /* the run */
+    _Atomic bool was_late;     /* the thread outside was still in the runtime then */
+} last_wake;
+
+static _Thread_local bool is_outside;
+
+static bool is_awaited(const verge_runtime *runtime) {
+    bool is = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        is = is || atomic_load(&runtime->runners[i]->notifying) == (VERGE__RUNNER_CLOSES | 1);
+    }
+    return is;
+}
+
+static void stay_in_the_offer(const char *step) {
+    if (is_outside && is_step(step, "search: offer")) {
+        atomic_store(&last_wake.is_offering, true);
+        while (!atomic_load(&last_wake.has_returned) && !is_awaited(last_wake.runtime)) {
+            (void)sched_yield();
+        }
+        atomic_store(&last_wake.was_late, atomic_load(&last_wake.has_returned));
+    }
+}
+
+static void *releases_outside(void *argument) {
+    (void)argument;
+    is_outside = true;
+    await(&last_wake.may_release);
+    CHECK_EQUAL(verge_semaphore_release(&last_wake.semaphore, 1), 0);
+    return NULL;
+}
+
+static intptr_t acquires(void *argument) {
+    (void)argument;
+    atomic_store(&last_wake.is_about_to_wait, true);
+    CHECK_EQUAL(verge_semaphore_acquire(&last_wake.semaphore, 1, VERGE_NEVER), 0);
+    atomic_store(&last_wake.is_woken, true);
+    return 0;
+}
+
+static intptr_t keeps_its_worker_busy(void *argument) {
+    (void)argument;
+    CHECK_EQUAL(verge_spawn(acquires, NULL, NULL), 0);
+    while (!atomic_load(&last_wake.is_about_to_wait)) {
+        (void)verge_yield();
+    }
+    (void)verge_yield();
+    atomic_store(&last_wake.may_release, true);
+    while (!atomic_load(&last_wake.is_offering) && !atomic_load(&last_wake.is_woken)) {
+        (void)sched_yield(); /* without letting go of the worker: so the other task is offered to others */
+    }
+    return 0;
+}
+
+static void run_waits_for_who_wakes_its_last_task(void **state) {
+    (void)state;
+    enum { ATTEMPTS_MAX = 2000 };
+    int attempts = 0;
+    for (bool has_offered = false; !has_offered; attempts++) { /* not if the other worker had taken the task */
+        assert_true(attempts < ATTEMPTS_MAX);
+        memset(&last_wake, 0, sizeof(last_wake));
+        last_wake.runtime = create(runtime_options(2));
+        steps_begin(stay_in_the_offer);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, releases_outside, NULL), 0);
+        assert_int_equal(verge_runtime_run(last_wake.runtime, keeps_its_worker_busy, NULL, NULL), 0);
+        atomic_store(&last_wake.has_returned, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        steps_end();
+        assert_false(atomic_load(&last_wake.was_late));
+        has_offered = atomic_load(&last_wake.is_offering);
+        end(last_wake.runtime);
+    }
+    print_message("in %d attempts\n", attempts);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_a_stop_reaches_a_task_that_changes_its_worker),
@@ -463,6 +551,7 @@ int main(void) {
         cmocka_unit_test(only_one_joins_a_task_that_has_ended),
         cmocka_unit_test(deadlines_reach_to_the_end_of_time),
         cmocka_unit_test(t7_a_deadline_that_was_met_moves_no_clock),
+        cmocka_unit_test(run_waits_for_who_wakes_its_last_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static verge_channel *channel_of(size_t capacity) {
 }
 
 static void fill(verge_channel *channel, uint64_t item) {
-    CHECK_EQUAL(verge_channel_try_send(channel, &item), 0);
+    CHECK_EQUAL(verge_channel_send(channel, &item, 0), 0);
 }
 
 /* ---- what need not wait ---- */
@@ -22,19 +22,19 @@ static intptr_t takes_what_is_there(void *argument) {
     verge_channel *empty = channel_of(1), *full = channel_of(1);
     uint64_t received = 0, sent = 7;
     fill(full, 5);
-    verge_case cases[] = {verge_case_receive(empty, &received), verge_case_send(full, &sent), verge_case_none()};
-    CHECK_EQUAL(verge_try_select(cases, 3), -EAGAIN);
+    verge_case cases[] = {verge_case_receive(empty, &received), verge_case_send(full, &sent), (verge_case){0}};
+    CHECK_EQUAL(verge_select(cases, 3, 0), -ETIMEDOUT);
     CHECK_EQUAL(verge_channel_count(full), 1);
     cases[2] = verge_case_receive(full, &received);
-    CHECK_EQUAL(verge_select(cases, 3), 2);
+    CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), 2);
     CHECK_EQUAL(cases[2].result, 0);
     CHECK_EQUAL(received, 5);
-    CHECK_EQUAL(verge_select(cases, 2), 1); /* there is room now */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* there is room now */
     CHECK_EQUAL(cases[1].result, 0);
     CHECK_EQUAL(verge_channel_close(empty), 0);
-    CHECK_EQUAL(verge_select(cases, 2), 0); /* a closed channel has nobody wait */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0); /* a closed channel has nobody wait */
     CHECK_EQUAL(cases[0].result, -EPIPE);
-    CHECK_EQUAL(verge_channel_try_receive(full, &received), 0);
+    CHECK_EQUAL(verge_channel_receive(full, &received, 0), 0);
     CHECK_EQUAL(received, 7);
     verge_channel_destroy(empty);
     verge_channel_destroy(full);
@@ -54,49 +54,49 @@ static intptr_t gets_nothing(void *argument) {
     uint64_t item = 0;
     verge_case cases[VERGE_SELECT_DESCRIPTORS_MAX + 1];
     cases[0] = verge_case_receive(NULL, &item);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_send(channel, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_join(NULL, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_tick(NULL, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
-    cases[0] = verge_case_of((verge_case_kind)99, NULL, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
-    CHECK_EQUAL(verge_select(NULL, 1), -EINVAL);
-    CHECK_EQUAL(verge_select(cases, SIZE_MAX), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
+    cases[0] = (verge_case){.kind = (verge_case_kind)99};
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_select(NULL, 1, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, SIZE_MAX, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_condition(&condition, NULL);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_condition(NULL, &mutex);
-    CHECK_EQUAL(verge_select(cases, 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EINVAL);
     cases[0] = verge_case_condition(&condition, &mutex);
-    CHECK_EQUAL(verge_select(cases, 1), -EPERM);
-    CHECK_EQUAL(verge_mutex_lock(&mutex), 0);
-    CHECK_EQUAL(verge_mutex_lock(&other), 0);
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -EPERM);
+    CHECK_EQUAL(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_mutex_lock(&other, VERGE_NEVER), 0);
     cases[1] = verge_case_condition(&condition, &other);
-    CHECK_EQUAL(verge_select(cases, 2), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_mutex_unlock(&other), 0);
-    CHECK_EQUAL(verge_try_select(cases, 1), -EAGAIN); /* the mutex is still there */
+    CHECK_EQUAL(verge_select(cases, 1, 0), -ETIMEDOUT); /* the mutex is still there */
     CHECK_EQUAL(verge_mutex_unlock(&mutex), 0);
     for (size_t i = 0; i <= VERGE_SELECT_DESCRIPTORS_MAX; i++) {
         cases[i] = verge_case_poll(-1, POLLIN);
     }
-    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX + 1), -EINVAL);
+    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX + 1, VERGE_NEVER), -EINVAL);
     fill(channel, 3);
     cases[0] = verge_case_receive(channel, &item);
     cases[1] = verge_case_join(NULL, NULL);
-    CHECK_EQUAL(verge_select(cases, 2), -EINVAL); /* and nothing has happened */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL); /* and nothing has happened */
     CHECK_EQUAL(verge_channel_count(channel), 1);
     verge_channel_destroy(channel);
-    CHECK_EQUAL(verge_select_until(NULL, 0, verge_now() + 10), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(NULL, 0, verge_now() + 10), -ETIMEDOUT);
     return 0;
 }
 
 static void bad_cases_change_nothing(void **state) {
     (void)state;
-    verge_case one = verge_case_none();
-    assert_int_equal(verge_select(&one, 1), -EPERM);
-    assert_int_equal(verge_try_select(&one, 1), -EPERM);
+    verge_case one = {0};
+    assert_int_equal(verge_select(&one, 1, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_select(&one, 1, 0), -EPERM);
     assert_int_equal(run_virtual(1, 0, gets_nothing, NULL), 10);
 }
 
@@ -114,7 +114,7 @@ static intptr_t sends_later(void *argument) {
     struct scene *scene = argument;
     const uint64_t item = 42;
     CHECK_EQUAL(verge_sleep(100), 0);
-    CHECK_EQUAL(verge_channel_send(scene->in, &item), 0);
+    CHECK_EQUAL(verge_channel_send(scene->in, &item, VERGE_NEVER), 0);
     return 1;
 }
 
@@ -122,7 +122,7 @@ static intptr_t receives_later(void *argument) {
     struct scene *scene = argument;
     uint64_t item = 0;
     CHECK_EQUAL(verge_sleep(100), 0);
-    CHECK_EQUAL(verge_channel_receive(scene->out, &item), 0);
+    CHECK_EQUAL(verge_channel_receive(scene->out, &item, VERGE_NEVER), 0);
     return (intptr_t)item;
 }
 
@@ -136,7 +136,7 @@ static intptr_t closes_later(void *argument) {
 static intptr_t signals_later(void *argument) {
     struct scene *scene = argument;
     CHECK_EQUAL(verge_sleep(100), 0);
-    CHECK_EQUAL(verge_mutex_lock(&scene->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_condition_signal(&scene->condition), 0);
     CHECK_EQUAL(verge_mutex_unlock(&scene->mutex), 0);
     return 3;
@@ -176,9 +176,9 @@ static intptr_t waits_for_each(void *argument) {
             verge_case_tick(&interval, &tick),
             verge_case_time(start_ns + (expected->index == TIME ? 600 : 700)),
         };
-        CHECK_EQUAL(verge_mutex_lock(&scene->mutex), 0);
+        CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
         verge_task *helper = expected->helper != NULL ? spawn(expected->helper, scene) : NULL;
-        CHECK_EQUAL(verge_select(cases, CASE_COUNT), expected->index);
+        CHECK_EQUAL(verge_select(cases, CASE_COUNT, VERGE_NEVER), expected->index);
         CHECK_EQUAL(cases[expected->index].result, expected->result);
         CHECK_EQUAL(verge_now(), start_ns + expected->after_ns);
         CHECK_EQUAL(item, expected->helper == sends_later ? 42 : 0);
@@ -187,7 +187,7 @@ static intptr_t waits_for_each(void *argument) {
         if (helper != NULL) {
             CHECK_EQUAL(join(helper), expected->helper_result);
         }
-        CHECK_EQUAL(verge_channel_try_receive(scene->out, &item), 0);
+        CHECK_EQUAL(verge_channel_receive(scene->out, &item, 0), 0);
         CHECK_EQUAL(item, expected->index == SEND ? 9 : 8);
         CHECK_EQUAL(verge_channel_count(scene->out), 0);
     }
@@ -220,14 +220,14 @@ static intptr_t joins_the_first(void *argument) {
         cases[i] = verge_case_join(tasks[i], &results[i]);
     }
     cases[3] = verge_case_join(verge_task_current(), NULL);
-    CHECK_EQUAL(verge_try_select(cases, 4), 3);
+    CHECK_EQUAL(verge_select(cases, 4, 0), 3);
     CHECK_EQUAL(cases[3].result, -EDEADLK);
-    CHECK_EQUAL(verge_select_until(cases, 3, 5), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(cases, 3, 5), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 5);
-    CHECK_EQUAL(verge_select(cases, 3), 1);
+    CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), 1);
     CHECK_EQUAL(results[1], 10);
-    cases[1] = verge_case_none();
-    CHECK_EQUAL(verge_select(cases, 3), 2);
+    cases[1] = (verge_case){0};
+    CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), 2);
     CHECK_EQUAL(results[2], 20);
     CHECK_EQUAL(join(tasks[0]), 30); /* not chosen twice: still to be joined */
     return 0;
@@ -244,7 +244,7 @@ static intptr_t selects_for_ever(void *argument) {
     struct scene *scene = argument;
     uint64_t item = 0;
     verge_case cases[] = {verge_case_receive(scene->in, &item), verge_case_send(scene->out, &item)};
-    return verge_select(cases, 2);
+    return verge_select(cases, 2, VERGE_NEVER);
 }
 
 static intptr_t gives_up(void *argument) {
@@ -254,23 +254,23 @@ static intptr_t gives_up(void *argument) {
     fill(scene->out, 1);
     verge_case cases[] = {verge_case_receive(scene->in, &item), verge_case_send(scene->out, &item),
                           verge_case_time(verge_now() + 100)};
-    CHECK_EQUAL(verge_select_until(cases, 3, verge_now() + 60), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(cases, 3, verge_now() + 60), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 60);
     CHECK_EQUAL(verge_deadline_push(&scope, 90), 0);
-    CHECK_EQUAL(verge_select(cases, 3), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 90);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
-    CHECK_EQUAL(verge_select_until(cases, 3, 100), 2); /* both at once: something happened */
+    CHECK_EQUAL(verge_select(cases, 3, 100), 2); /* both at once: something happened */
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 2);
     verge_task *task = spawn(selects_for_ever, scene);
     CHECK_EQUAL(verge_sleep(10), 0);
     CHECK_EQUAL(verge_task_cancel(task), 0);
     CHECK_EQUAL(join(task), -ECANCELED);
-    CHECK_EQUAL(verge_channel_try_receive(scene->out, &item), 0);
+    CHECK_EQUAL(verge_channel_receive(scene->out, &item, 0), 0);
     CHECK_EQUAL(verge_channel_count(scene->out), 0); /* what it would have sent did not come after */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
-    CHECK_EQUAL(verge_select(cases, 1), -ECANCELED);
-    CHECK_EQUAL(verge_select(cases, 2), 1); /* T3 */
+    CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -ECANCELED);
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* T3 */
     return 0;
 }
 
@@ -296,7 +296,7 @@ static intptr_t chooses_often(void *argument) {
         cases[i] = verge_case_receive(channels[i], &item);
     }
     for (int i = 0; i < TIMES; i++) {
-        const int index = verge_select(cases, CASES);
+        const int index = verge_select(cases, CASES, VERGE_NEVER);
         CHECK(index >= 0 && index < CASES);
         CHECK_EQUAL(item, index);
         counts[index]++;
@@ -322,9 +322,9 @@ static void k2_no_place_is_better(void **state) {
 static intptr_t waits_for_signal(void *argument) {
     struct scene *scene = argument;
     uint64_t item;
-    CHECK_EQUAL(verge_mutex_lock(&scene->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
     verge_case cases[] = {verge_case_condition(&scene->condition, &scene->mutex), verge_case_receive(scene->in, &item)};
-    const int index = verge_select(cases, 2);
+    const int index = verge_select(cases, 2, VERGE_NEVER);
     CHECK_EQUAL(verge_mutex_unlock(&scene->mutex), 0);
     return index;
 }
@@ -365,32 +365,32 @@ static intptr_t polls(void *argument) {
     char byte;
     verge_case cases[] = {verge_case_poll(pairs[0].near, POLLIN), verge_case_receive(scene->in, &item),
                           verge_case_poll(pairs[1].near, POLLIN), verge_case_poll(pairs[2].near, POLLIN)};
-    CHECK_EQUAL(verge_try_select(cases, 4), -EAGAIN);
-    CHECK_EQUAL(verge_select_until(cases, 4, verge_deadline_after(MS)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(cases, 4, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_select(cases, 4, verge_deadline_after(MS)), -ETIMEDOUT);
     for (size_t i = 0; i < 3; i++) { /* one of several descriptors */
         verge_task *writer = spawn_on(1, writes_later, &pairs[i]);
         const int index = i == 0 ? 0 : (int)i + 1;
-        CHECK_EQUAL(verge_select(cases, 4), index);
+        CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), index);
         CHECK_EQUAL(cases[index].result, POLLIN);
-        CHECK_EQUAL(verge_try_select(cases, 4), index); /* a poll takes nothing */
+        CHECK_EQUAL(verge_select(cases, 4, 0), index); /* a poll takes nothing */
         CHECK_EQUAL(verge_read(pairs[i].near, &byte, 1, VERGE_NEVER), 1);
         CHECK_EQUAL(join(writer), 0);
     }
     verge_task *sender = spawn_on(1, sends_later, scene); /* a channel while descriptors are waited for */
-    CHECK_EQUAL(verge_select(cases, 4), 1);
+    CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), 1);
     CHECK_EQUAL(item, 42);
     CHECK_EQUAL(join(sender), 1);
     sender = spawn_on(0, sends_later, scene);
-    CHECK_EQUAL(verge_select(cases, 4), 1);
+    CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), 1);
     CHECK_EQUAL(join(sender), 1);
     verge_case others[] = {verge_case_poll(pairs[0].near, POLLIN), verge_case_time(verge_deadline_after(MS)),
                            verge_case_poll(-1, POLLIN)};
-    CHECK_EQUAL(verge_select(others, 2), 1);
-    others[1] = verge_case_none();
-    CHECK_EQUAL(verge_select(others, 3), 2);
+    CHECK_EQUAL(verge_select(others, 2, VERGE_NEVER), 1);
+    others[1] = (verge_case){0};
+    CHECK_EQUAL(verge_select(others, 3, VERGE_NEVER), 2);
     CHECK_EQUAL(others[2].result, -EBADF);
     others[0] = verge_case_poll(pairs[0].near, POLLIN | POLLOUT);
-    CHECK_EQUAL(verge_select(others, 2), 0);
+    CHECK_EQUAL(verge_select(others, 2, VERGE_NEVER), 0);
     CHECK_EQUAL(others[0].result, POLLOUT);
     for (size_t i = 0; i < 3; i++) {
         close_pair(pairs[i]);
@@ -418,11 +418,11 @@ static intptr_t polls_many(void *argument) {
         CHECK_EQUAL(epoll_ctl(epoll, EPOLL_CTL_ADD, pairs[i].near, &event), 0);
     }
     verge_task *writer = spawn_on(1, writes_later, &pairs[VERGE_SELECT_DESCRIPTORS_MAX - 1]);
-    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX), VERGE_SELECT_DESCRIPTORS_MAX - 1);
+    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX, VERGE_NEVER), VERGE_SELECT_DESCRIPTORS_MAX - 1);
     CHECK_EQUAL(join(writer), 0);
     cases[VERGE_SELECT_DESCRIPTORS_MAX] = verge_case_poll(epoll, POLLIN);
-    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX + 1), -EINVAL);
-    CHECK_EQUAL(verge_select(&cases[VERGE_SELECT_DESCRIPTORS_MAX], 1), 0);
+    CHECK_EQUAL(verge_select(cases, VERGE_SELECT_DESCRIPTORS_MAX + 1, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_select(&cases[VERGE_SELECT_DESCRIPTORS_MAX], 1, VERGE_NEVER), 0);
     CHECK_EQUAL(cases[VERGE_SELECT_DESCRIPTORS_MAX].result, POLLIN);
     for (int i = 0; i < VERGE_SELECT_DESCRIPTORS_MAX; i++) {
         close_pair(pairs[i]);
@@ -439,7 +439,7 @@ static void waits_for_as_many_descriptors_as_may_be(void **state) {
 static intptr_t polls_for_ever(void *argument) {
     const struct pair *pairs = argument;
     verge_case cases[] = {verge_case_poll(pairs[0].near, POLLIN), verge_case_poll(pairs[1].near, POLLIN)};
-    return verge_select(cases, 2);
+    return verge_select(cases, 2, VERGE_NEVER);
 }
 
 static intptr_t cancels_a_poll(void *argument) {
@@ -475,7 +475,7 @@ static intptr_t passes_items(void *argument) {
             verge_case_send(scene->out, &i),
             verge_case_receive(scene->out, &item),
             verge_case_send(scene->in, &i),
-            verge_case_none(),
+            (verge_case){0},
         };
         state = state * 6364136223846793005U + 1442695040888963407U;
         if ((state >> 60) < 3) { /* with an operation */
@@ -484,7 +484,7 @@ static intptr_t passes_items(void *argument) {
         const size_t first = (state >> 50) % 4;
         verge_case *some = &cases[first];
         const uint64_t wait_ns = (state >> 40) % 64 * US;
-        const int index = verge_select_until(some, COUNT_OF(cases) - first, verge_deadline_after(wait_ns));
+        const int index = verge_select(some, COUNT_OF(cases) - first, verge_deadline_after(wait_ns));
         CHECK(index >= 0 || index == -ETIMEDOUT);
         if (index >= 0 && (some[index].kind == VERGE_CASE_SEND)) {
             atomic_fetch_add(&scene->sent, 1);
@@ -509,7 +509,7 @@ static intptr_t many_pass_items(void *argument) {
         CHECK_EQUAL(join(tasks[i]), 0);
     }
     uint64_t item;
-    while (verge_channel_try_receive(scene->in, &item) == 0 || verge_channel_try_receive(scene->out, &item) == 0) {
+    while (verge_channel_receive(scene->in, &item, 0) == 0 || verge_channel_receive(scene->out, &item, 0) == 0) {
         atomic_fetch_add(&scene->received, 1);
         atomic_fetch_add(&scene->sum_received, item);
     }
@@ -538,7 +538,7 @@ static intptr_t waits_in_many_places(void *argument) {
     for (size_t i = 0; i < WAITERS_A_TASK; i++) {
         cases[i] = verge_case_receive(scene->in, &item);
     }
-    const int index = verge_select(cases, WAITERS_A_TASK);
+    const int index = verge_select(cases, WAITERS_A_TASK, VERGE_NEVER);
     CHECK(index >= 0 || index == -ECANCELED);
     atomic_fetch_add(&scene->received, index >= 0);
     return index;
@@ -553,7 +553,7 @@ static intptr_t a_crowd_waits(void *argument) {
     }
     CHECK_EQUAL(verge_sleep(1), 0);
     for (uint64_t i = 0; i < task_count / 2; i++) {
-        CHECK_EQUAL(verge_channel_send(scene->in, &i), 0);
+        CHECK_EQUAL(verge_channel_send(scene->in, &i, VERGE_NEVER), 0);
     }
     CHECK_EQUAL(verge_channel_count(scene->in), 0);
     for (uint64_t i = 0; i < task_count; i++) {
@@ -580,7 +580,7 @@ static intptr_t receives_its_number(void *argument) {
     struct scene *scene = argument;
     uint64_t item = 0;
     const uint64_t number = scene->count++;
-    const int error = verge_channel_receive(scene->in, &item);
+    const int error = verge_channel_receive(scene->in, &item, VERGE_NEVER);
     CHECK(error != 0 || item == number); /* who came first is served first */
     return error;
 }
@@ -596,7 +596,7 @@ static intptr_t tasks_wait_in_one_channel(void *argument) {
     CHECK_EQUAL(verge_sleep(1), 0);
     CHECK_EQUAL(scene->count, count);
     for (uint64_t i = 0; i < count / 2; i++) {
-        CHECK_EQUAL(verge_channel_try_send(scene->in, &i), 0);
+        CHECK_EQUAL(verge_channel_send(scene->in, &i, 0), 0);
     }
     CHECK_EQUAL(verge_channel_count(scene->in), 0);
     for (uint64_t i = count; i > count / 4 * 3; i--) { /* from the end and, below, from the middle */

@@ -19,7 +19,7 @@ struct taker {
 
 static intptr_t takes(void *argument) {
     struct taker *taker = argument;
-    taker->result = verge_semaphore_acquire_until(taker->semaphore, taker->amount, taker->deadline_ns);
+    taker->result = verge_semaphore_acquire(taker->semaphore, taker->amount, taker->deadline_ns);
     taker->got_ns = verge_now();
     return taker->result;
 }
@@ -38,7 +38,7 @@ static intptr_t takes_in_order(void *argument) {
         tasks[i] = spawn_on((uint32_t)i % 2, takes, &takers[i]);
         CHECK_EQUAL(verge_sleep(10), 0);
     }
-    CHECK_EQUAL(verge_semaphore_try_acquire(&semaphore, 1), -EBUSY); /* nobody overtakes */
+    CHECK_EQUAL(verge_semaphore_acquire(&semaphore, 1, 0), -ETIMEDOUT); /* nobody overtakes */
     CHECK_EQUAL(semaphore.available, 2);
     CHECK_EQUAL(verge_sleep_until(100), 0);
     CHECK_EQUAL(verge_semaphore_release(&semaphore, 1), 0); /* 3: the first */
@@ -57,8 +57,8 @@ static intptr_t takes_in_order(void *argument) {
     CHECK_EQUAL(takers[3].got_ns, 1000);
     CHECK_EQUAL(takers[4].result, -ECANCELED);
     CHECK_EQUAL(semaphore.available, 1);
-    CHECK_EQUAL(verge_semaphore_acquire(&semaphore, 0), -EINVAL);
-    CHECK_EQUAL(verge_semaphore_acquire(NULL, 1), -EINVAL);
+    CHECK_EQUAL(verge_semaphore_acquire(&semaphore, 0, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_semaphore_acquire(NULL, 1, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_semaphore_release(&semaphore, 0), -EINVAL);
     CHECK_EQUAL(verge_semaphore_release(&semaphore, UINT32_MAX), -EOVERFLOW);
     CHECK_EQUAL(semaphore.available, 1);
@@ -81,7 +81,9 @@ struct visitor {
 
 static intptr_t visits(void *argument) {
     struct visitor *visitor = argument;
-    CHECK_EQUAL(visitor->writes ? verge_rwlock_write(visitor->lock) : verge_rwlock_read(visitor->lock), 0);
+    CHECK_EQUAL(visitor->writes ? verge_rwlock_write(visitor->lock, VERGE_NEVER)
+                                : verge_rwlock_read(visitor->lock, VERGE_NEVER),
+                0);
     visitor->entered_ns = verge_now();
     CHECK_EQUAL(verge_sleep(visitor->duration_ns), 0);
     CHECK_EQUAL(verge_rwlock_unlock(visitor->lock), 0);
@@ -100,22 +102,22 @@ static intptr_t visits_in_order(void *argument) {
         tasks[i] = spawn_on((uint32_t)i % 2, visits, &visitors[i]);
         CHECK_EQUAL(verge_sleep(1), 0);
     }
-    CHECK_EQUAL(verge_rwlock_try_read(&lock), -EBUSY);
-    CHECK_EQUAL(verge_rwlock_try_write(&lock), -EBUSY);
-    CHECK_EQUAL(verge_rwlock_read_until(&lock, 50), -ETIMEDOUT);
-    CHECK_EQUAL(verge_rwlock_write_until(&lock, 60), -ETIMEDOUT);
+    CHECK_EQUAL(verge_rwlock_read(&lock, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_rwlock_write(&lock, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_rwlock_read(&lock, 50), -ETIMEDOUT);
+    CHECK_EQUAL(verge_rwlock_write(&lock, 60), -ETIMEDOUT);
     static const uint64_t entered_ns[] = {0, 1, 100, 200, 200, 220};
     for (size_t i = 0; i < COUNT_OF(visitors); i++) {
         CHECK_EQUAL(join(tasks[i]), 0);
         CHECK_EQUAL(visitors[i].entered_ns, entered_ns[i]);
     }
     CHECK_EQUAL(verge_rwlock_unlock(&lock), -EPERM);
-    CHECK_EQUAL(verge_rwlock_write(&lock), 0);
-    CHECK_EQUAL(verge_rwlock_write(&lock), -EDEADLK);
-    CHECK_EQUAL(verge_rwlock_read(&lock), -EDEADLK);
-    CHECK_EQUAL(verge_rwlock_try_read(&lock), -EBUSY);
+    CHECK_EQUAL(verge_rwlock_write(&lock, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_rwlock_write(&lock, VERGE_NEVER), -EDEADLK);
+    CHECK_EQUAL(verge_rwlock_read(&lock, VERGE_NEVER), -EDEADLK);
+    CHECK_EQUAL(verge_rwlock_read(&lock, 0), -EDEADLK);
     CHECK_EQUAL(verge_rwlock_unlock(&lock), 0);
-    CHECK_EQUAL(verge_rwlock_read(NULL), -EINVAL);
+    CHECK_EQUAL(verge_rwlock_read(NULL, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_rwlock_unlock(NULL), -EINVAL);
     return 0;
 }
@@ -127,7 +129,7 @@ static void a_lock_is_had_in_order(void **state) {
 
 /* ---- random ---- */
 
-enum { PLAYERS = 6, TURNS = 20, AMOUNT = 4 };
+enum { PLAYERS = 6, ROUNDS = 20, AMOUNT = 4 };
 
 static struct {
     verge_semaphore semaphore;
@@ -155,18 +157,19 @@ static void look_at_the_clock(void) {
 
 static bool has(int result) {
     look_at_the_clock();
-    CHECK(result == 0 || result == -ETIMEDOUT || result == -EBUSY ||
-          (result == -ECANCELED && verge_task_is_cancelled()));
+    CHECK(result == 0 || result == -ETIMEDOUT || (result == -ECANCELED && verge_task_is_cancelled()));
     world.got += result == 0;
     world.gave_up += result != 0;
     return result == 0;
 }
 
+static uint64_t some_deadline(struct verge_test_random *random) {
+    return verge_test_below(random, 6) == 0 ? 0 : verge_now() + verge_test_below(random, 12);
+}
+
 static void use_semaphore(struct verge_test_random *random) {
     const uint32_t amount = 1 + (uint32_t)verge_test_below(random, AMOUNT);
-    const uint64_t deadline_ns = verge_now() + verge_test_below(random, 12);
-    if (has(verge_test_below(random, 6) == 0 ? verge_semaphore_try_acquire(&world.semaphore, amount)
-                                             : verge_semaphore_acquire_until(&world.semaphore, amount, deadline_ns))) {
+    if (has(verge_semaphore_acquire(&world.semaphore, amount, some_deadline(random)))) {
         world.taken += amount;
         (void)verge_sleep(verge_test_below(random, 6));
         look_at_the_clock();
@@ -176,12 +179,10 @@ static void use_semaphore(struct verge_test_random *random) {
 }
 
 static void use_lock(struct verge_test_random *random) {
-    const bool writes = verge_test_below(random, 3) == 0, tries = verge_test_below(random, 6) == 0;
-    const uint64_t deadline_ns = verge_now() + verge_test_below(random, 12);
+    const bool writes = verge_test_below(random, 3) == 0;
+    const uint64_t deadline_ns = some_deadline(random);
     int *inside = writes ? &world.writers : &world.readers;
-    if (has(writes
-                ? (tries ? verge_rwlock_try_write(&world.lock) : verge_rwlock_write_until(&world.lock, deadline_ns))
-                : (tries ? verge_rwlock_try_read(&world.lock) : verge_rwlock_read_until(&world.lock, deadline_ns)))) {
+    if (has(writes ? verge_rwlock_write(&world.lock, deadline_ns) : verge_rwlock_read(&world.lock, deadline_ns))) {
         ++*inside;
         (void)verge_sleep(verge_test_below(random, 6));
         look_at_the_clock();
@@ -193,7 +194,7 @@ static void use_lock(struct verge_test_random *random) {
 static intptr_t player_main(void *argument) {
     struct verge_test_random random = *(struct verge_test_random *)argument;
     look_at_the_clock();
-    for (int i = 0; i < TURNS; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
         if (verge_test_below(&random, 2) == 0) {
             use_semaphore(&random);
         } else {
@@ -264,7 +265,7 @@ static int does_it(void *argument) {
 }
 
 static void call_once(struct work *work) {
-    const int result = verge_once_do(&work->once, does_it, work);
+    const int result = verge_once_do(&work->once, does_it, work, VERGE_NEVER);
     CHECK(result == 0 || result == -EIO);
     CHECK(result != 0 || work->value == 42);
     atomic_fetch_add(&work->callers, 1);
@@ -282,17 +283,17 @@ static void *thread_calls_once(void *argument) {
 
 static int calls_itself(void *argument) {
     struct work *work = argument;
-    CHECK_EQUAL(verge_once_do(&work->once, calls_itself, work), -EDEADLK);
+    CHECK_EQUAL(verge_once_do(&work->once, calls_itself, work, VERGE_NEVER), -EDEADLK);
     return -EAGAIN;
 }
 
 static intptr_t many_call_once(void *argument) {
     struct work *work = argument;
-    CHECK_EQUAL(verge_once_do(&work->once, calls_itself, work), -EAGAIN);
-    CHECK_EQUAL(verge_once_do(NULL, does_it, work), -EINVAL);
-    CHECK_EQUAL(verge_once_do(&work->once, NULL, work), -EINVAL);
+    CHECK_EQUAL(verge_once_do(&work->once, calls_itself, work, VERGE_NEVER), -EAGAIN);
+    CHECK_EQUAL(verge_once_do(NULL, does_it, work, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_once_do(&work->once, NULL, work, VERGE_NEVER), -EINVAL);
     for (uint32_t i = 0; i < 10; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, task_calls_once, work, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 2, task_calls_once, work, NULL), 0);
     }
     return 0;
 }
@@ -320,8 +321,7 @@ struct crowd {
 static void crowd_in(struct crowd *crowd) {
     for (uint64_t i = 0; i < crowd->count; i++) {
         const uint32_t amount = 1 + (uint32_t)(i % 3);
-        const int result =
-            verge_semaphore_acquire_until(&crowd->semaphore, amount, verge_deadline_after(i % 5 * 50 * US));
+        const int result = verge_semaphore_acquire(&crowd->semaphore, amount, verge_deadline_after(i % 5 * 50 * US));
         CHECK(result == 0 || result == -ETIMEDOUT);
         if (result == 0) {
             CHECK(atomic_fetch_add(&crowd->taken, (int)amount) + (int)amount <= AMOUNT);
@@ -329,12 +329,12 @@ static void crowd_in(struct crowd *crowd) {
             CHECK_EQUAL(verge_semaphore_release(&crowd->semaphore, amount), 0);
         }
         if (i % 4 == 0) {
-            CHECK_EQUAL(verge_rwlock_write(&crowd->lock), 0);
+            CHECK_EQUAL(verge_rwlock_write(&crowd->lock, VERGE_NEVER), 0);
             CHECK_EQUAL(atomic_fetch_add(&crowd->writers, 1), 0);
             CHECK_EQUAL(atomic_load(&crowd->readers), 0);
             atomic_fetch_sub(&crowd->writers, 1);
         } else {
-            CHECK_EQUAL(verge_rwlock_read(&crowd->lock), 0);
+            CHECK_EQUAL(verge_rwlock_read(&crowd->lock, VERGE_NEVER), 0);
             atomic_fetch_add(&crowd->readers, 1);
             CHECK_EQUAL(atomic_load(&crowd->writers), 0);
             atomic_fetch_sub(&crowd->readers, 1);
@@ -355,7 +355,7 @@ static void *thread_crowds_in(void *argument) {
 
 static intptr_t many_crowd_in(void *argument) {
     for (uint32_t i = 0; i < 6; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, task_crowds_in, argument, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 2, task_crowds_in, argument, NULL), 0);
     }
     return 0;
 }

@@ -19,7 +19,7 @@ static struct {
 /* Keeps its worker until all of them have come. */
 static intptr_t waits_for_all_workers(void *argument) {
     (void)argument;
-    (void)atomic_fetch_or(&crowd.seen, UINT32_C(1) << verge_task_worker());
+    (void)atomic_fetch_or(&crowd.seen, UINT32_C(1) << verge_task_worker_id());
     while (atomic_load(&crowd.seen) != (1 << WORKERS) - 1) {
     }
     (void)atomic_fetch_add(&crowd.ended_count, 1);
@@ -80,9 +80,9 @@ static void a_task_from_outside_does_not_wait_for_a_busy_worker(void **state) {
     verge_runtime *runtime = runtime_with(runtime_options(2));
     static _Atomic bool flag, other_flag;
     atomic_store(&flag, false);
-    assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, computes_until_it_is_told, (void *)&flag, NULL), 0);
-    assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, sets_flag, (void *)&other_flag, NULL), 0);
-    assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, sets_flag, (void *)&flag, NULL), 0);
+    assert_int_equal(spawn_at(runtime, VERGE_WORKER_ANY, computes_until_it_is_told, (void *)&flag, NULL), 0);
+    assert_int_equal(spawn_at(runtime, VERGE_WORKER_ANY, sets_flag, (void *)&other_flag, NULL), 0);
+    assert_int_equal(spawn_at(runtime, VERGE_WORKER_ANY, sets_flag, (void *)&flag, NULL), 0);
     assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);
     end_runtime(runtime);
 }
@@ -98,15 +98,15 @@ static intptr_t stays(void *argument) {
     const struct place *place = argument;
     for (unsigned i = 0; i < 200; i++) {
         unsigned item = i;
-        CHECK_EQUAL(verge_channel_send(place->to, &item), 0);
-        CHECK_EQUAL(verge_task_worker(), place->worker);
-        CHECK_EQUAL(verge_channel_receive(place->from, &item), 0);
+        CHECK_EQUAL(verge_channel_send(place->to, &item, VERGE_NEVER), 0);
+        CHECK_EQUAL(verge_task_worker_id(), place->worker);
+        CHECK_EQUAL(verge_channel_receive(place->from, &item, VERGE_NEVER), 0);
         CHECK_EQUAL(item, i);
-        CHECK_EQUAL(verge_task_worker(), place->worker);
+        CHECK_EQUAL(verge_task_worker_id(), place->worker);
         if (i % 16 == 0) {
             CHECK_EQUAL(verge_yield(), 0);
             CHECK_EQUAL(verge_sleep(i * US), 0);
-            CHECK_EQUAL(verge_task_worker(), place->worker);
+            CHECK_EQUAL(verge_task_worker_id(), place->worker);
         }
     }
     return 0;
@@ -126,7 +126,7 @@ static intptr_t places_by_name(void *argument) {
     }
     for (uint32_t i = 0; i < WORKERS; i++) {
         CHECK_EQUAL(join(tasks[i]), 0);
-        CHECK_EQUAL(verge_task_worker(), 0); /* the first task of a run stays, too */
+        CHECK_EQUAL(verge_task_worker_id(), 0); /* the first task of a run stays, too */
     }
     for (uint32_t i = 0; i < WORKERS; i++) {
         verge_channel_destroy(channels[i]);
@@ -145,8 +145,8 @@ static intptr_t sends_and_receives(void *argument) {
     const struct place *place = argument;
     for (unsigned i = 0; i < 3000; i++) {
         unsigned item = i;
-        CHECK_EQUAL(verge_channel_send(place->to, &item), 0);
-        CHECK_EQUAL(verge_channel_receive_until(place->from, &item, verge_deadline_after(DAY)), 0);
+        CHECK_EQUAL(verge_channel_send(place->to, &item, VERGE_NEVER), 0);
+        CHECK_EQUAL(verge_channel_receive(place->from, &item, verge_deadline_after(DAY)), 0);
         CHECK_EQUAL(item, i);
     }
     return 0;

@@ -45,7 +45,7 @@ static intptr_t stopped_in_sleep(void *argument) {
 static intptr_t stopped_in_lock(void *argument) {
     struct stopping *stopping = argument;
     begins(stopping);
-    const int result = verge_mutex_lock(&stopping->mutex);
+    const int result = verge_mutex_lock(&stopping->mutex, VERGE_NEVER);
     if (result == 0) { /* T2: it was handed over at the same moment */
         CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
     }
@@ -56,7 +56,7 @@ static intptr_t stopped_in_receive(void *argument) {
     struct stopping *stopping = argument;
     begins(stopping);
     int item;
-    return is_stopped(stopping, verge_channel_receive(stopping->channel, &item));
+    return is_stopped(stopping, verge_channel_receive(stopping->channel, &item, VERGE_NEVER));
 }
 
 static intptr_t stopped_in_read(void *argument) {
@@ -77,8 +77,8 @@ static intptr_t stopped_in_wait(void *argument) {
     struct stopping *stopping = argument;
     begins(stopping);
     verge_mutex own = VERGE_MUTEX_INIT;
-    CHECK_EQUAL(verge_mutex_lock(&own), 0);
-    const int result = verge_condition_wait(&stopping->condition, &own);
+    CHECK_EQUAL(verge_mutex_lock(&own, VERGE_NEVER), 0);
+    const int result = verge_condition_wait(&stopping->condition, &own, VERGE_NEVER);
     CHECK_EQUAL(verge_mutex_unlock(&own), 0);
     return is_stopped(stopping, result);
 }
@@ -86,7 +86,7 @@ static intptr_t stopped_in_wait(void *argument) {
 static intptr_t stopped_in_join(void *argument) {
     verge_task *task = spawn(stopped_in_sleep, argument);
     begins(argument);
-    const int result = verge_join(task, NULL);
+    const int result = verge_join(task, NULL, VERGE_NEVER);
     if (result != 0) { /* T2: 0 if it ended at the same moment */
         CHECK_EQUAL(verge_detach(task), 0);
     }
@@ -99,9 +99,9 @@ static const verge_task_function stoppables[] = {stopped_in_sleep,     stopped_i
 
 static intptr_t spawns_stoppables(void *argument) {
     struct stopping *stopping = argument;
-    CHECK_EQUAL(verge_mutex_lock(&stopping->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&stopping->mutex, VERGE_NEVER), 0);
     for (uint32_t i = 0; i < 10 * COUNT_OF(stoppables); i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, stoppables[i % COUNT_OF(stoppables)], stopping, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 2, stoppables[i % COUNT_OF(stoppables)], stopping, NULL), 0);
     }
     while (atomic_load(&stopping->begun) < stoppable_count) {
         CHECK_EQUAL(verge_sleep(MS), 0);
@@ -157,7 +157,7 @@ static void seed003_destroy_leaves_nobody_behind(void **state) {
     verge_runtime *runtime = runtime_with(runtime_options(2));
     atomic_store(&began, 0);
     for (uint32_t i = 0; i < 20; i++) {
-        assert_int_equal(verge_runtime_spawn(runtime, VERGE_WORKER_ANY, begins_cancelled, NULL, NULL), 0);
+        assert_int_equal(spawn_at(runtime, VERGE_WORKER_ANY, begins_cancelled, NULL, NULL), 0);
     }
     end_runtime(runtime);
     assert_int_equal(atomic_load(&began), 20);
@@ -225,9 +225,9 @@ static void t5_a_stop_lasts_until_no_task_is_left(void **state) {
     (void)state;
     bool before = false, function = false;
     verge_runtime *runtime = runtime_with(runtime_options(2));
-    assert_int_equal(verge_runtime_spawn(runtime, 1, is_cancelled_when_it_runs, &before, NULL), 0);
+    assert_int_equal(spawn_at(runtime, 1, is_cancelled_when_it_runs, &before, NULL), 0);
     verge_runtime_stop(runtime);
-    assert_int_equal(verge_runtime_spawn(runtime, 1, is_not_cancelled, &function, NULL), -ESHUTDOWN);
+    assert_int_equal(spawn_at(runtime, 1, is_not_cancelled, &function, NULL), -ESHUTDOWN);
     assert_int_equal(verge_runtime_run(runtime, is_not_cancelled, &function, NULL), -ESHUTDOWN);
     assert_false(before || function);
     assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);

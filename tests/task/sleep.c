@@ -72,7 +72,7 @@ static intptr_t is_never_early(void *argument) {
 static intptr_t many_are_never_early(void *argument) {
     (void)argument;
     for (uint32_t i = 0; i < 200; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, is_never_early, (void *)(uintptr_t)(i + 1), NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 2, is_never_early, (void *)(uintptr_t)(i + 1), NULL), 0);
     }
     return 0;
 }
@@ -106,11 +106,11 @@ static void seed003_idle_10_s_then_sleep_50_ms_is_not_early(void **state) {
 
 static intptr_t polls_every_ms(void *argument) {
     const atomic_int *done = argument;
-    int turns = 0;
-    for (; atomic_load(done) == 0 && turns < 1000; turns++) {
+    int rounds = 0;
+    for (; atomic_load(done) == 0 && rounds < 1000; rounds++) {
         CHECK_EQUAL(verge_sleep(MS), 0);
     }
-    return turns;
+    return rounds;
 }
 
 static intptr_t sleeps_while_polled(void *argument) {
@@ -119,8 +119,8 @@ static intptr_t sleeps_while_polled(void *argument) {
     verge_task *poller = spawn(polls_every_ms, &done);
     CHECK_EQUAL(verge_sleep(100 * MS), 0);
     atomic_store(&done, 1);
-    const intptr_t turns = join(poller);
-    CHECK(turns >= 40 && turns <= 101);
+    const intptr_t rounds = join(poller);
+    CHECK(rounds >= 40 && rounds <= 101);
     return 0;
 }
 
@@ -146,12 +146,17 @@ static uint64_t cpu_ns(void) {
 }
 
 /* An idle wait of minus one millisecond would spin. What is counted is the processor's time, of which sleeping takes
- * none. */
+ * none. On a busy machine the beginning and the end may take longer than usual, but not five times in a row. */
 static void seed003_an_idle_wait_waits(void **state) {
     (void)state;
-    const uint64_t before_ns = cpu_ns();
-    assert_int_equal(run_tasks(3, sleeps_300_ms, NULL), 0);
-    assert_true(cpu_ns() - before_ns < 150 * MS);
+    uint64_t least_ns = UINT64_MAX;
+    for (int i = 0; i < 5 && least_ns >= 150 * MS; i++) {
+        const uint64_t before_ns = cpu_ns();
+        assert_int_equal(run_tasks(3, sleeps_300_ms, NULL), 0);
+        const uint64_t took_ns = cpu_ns() - before_ns;
+        least_ns = took_ns < least_ns ? took_ns : least_ns;
+    }
+    assert_true(least_ns < 150 * MS);
 }
 
 /* ---- ticks ---- */
@@ -169,7 +174,7 @@ static intptr_t ticks(void *argument) {
     CHECK_EQUAL(verge_interval_init(&interval, verge_now(), 100 * MS, expected->policy), 0);
     for (size_t i = 0; i < 8; i++) {
         verge_tick tick = {0};
-        CHECK_EQUAL(verge_interval_wait(&interval, &tick), 0);
+        CHECK_EQUAL(verge_interval_wait(&interval, &tick, VERGE_NEVER), 0);
         CHECK_EQUAL(tick.scheduled_ns, expected->scheduled_ns[i]);
         CHECK_EQUAL(tick.missed, expected->missed[i]);
         CHECK(verge_now() >= tick.scheduled_ns);
@@ -177,7 +182,7 @@ static intptr_t ticks(void *argument) {
             CHECK_EQUAL(verge_sleep(250 * MS), 0);
         }
     }
-    CHECK_EQUAL(verge_interval_wait(NULL, NULL), -EINVAL);
+    CHECK_EQUAL(verge_interval_wait(NULL, NULL, VERGE_NEVER), -EINVAL);
     return 0;
 }
 
@@ -202,7 +207,7 @@ static intptr_t ticks_once_a_period(void *argument) {
     const uint64_t begin_ns = verge_now();
     CHECK_EQUAL(verge_interval_init(&interval, begin_ns + 10 * MS, 10 * MS, policy), 0);
     for (uint64_t i = 1; i <= 1000; i++) {
-        CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
+        CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
         CHECK_EQUAL((verge_now() - begin_ns) / (10 * MS), i);
     }
     return 0;
@@ -224,22 +229,22 @@ static intptr_t resets(void *argument) {
     verge_interval interval;
     CHECK_EQUAL(verge_interval_init(&interval, 0, 0, VERGE_INTERVAL_SKIP), -EINVAL); /* a zero period divides nothing */
     CHECK_EQUAL(verge_interval_init(&interval, verge_now(), 100, VERGE_INTERVAL_SKIP), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
-    CHECK_EQUAL(verge_interval_reset_after(&interval, verge_now(), 1000), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_interval_reset(&interval, verge_now() + 1000), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_now(), 1000);
-    CHECK_EQUAL(verge_interval_reset_immediately(&interval, verge_now()), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
-    CHECK_EQUAL(verge_now(), 1000);
-    CHECK_EQUAL(verge_interval_reset_at(&interval, 5000), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
-    CHECK_EQUAL(verge_now(), 5000);
     CHECK_EQUAL(verge_interval_reset(&interval, verge_now()), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_now(), 1000);
+    CHECK_EQUAL(verge_interval_reset(&interval, 5000), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_now(), 5000);
+    CHECK_EQUAL(verge_interval_reset(&interval, verge_now() + interval.period_ns), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_now(), 5100);
     CHECK_EQUAL(verge_interval_init(&interval, verge_now(), UINT64_MAX, VERGE_INTERVAL_SKIP), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), -ERANGE);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), -ERANGE);
     return 0;
 }
 
@@ -299,18 +304,18 @@ static intptr_t a_scope_around(void *argument) {
     CHECK_EQUAL(verge_interval_init(&interval, DAY, DAY, VERGE_INTERVAL_SKIP), 0);
     verge_task *sleeper = spawn(sleeps_for_ever, NULL);
     verge_deadline scope;
-    CHECK_EQUAL(verge_mutex_lock(&own), 0);
-    CHECK_EQUAL(verge_mutex_lock(&own), -EDEADLK);
+    CHECK_EQUAL(verge_mutex_lock(&own, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_mutex_lock(&own, VERGE_NEVER), -EDEADLK);
     CHECK_EQUAL(verge_deadline_push(&scope, verge_now() + 1000), 0);
-    CHECK_EQUAL(verge_join(sleeper, NULL), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(sleeper, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 1000);
-    CHECK_EQUAL(verge_channel_receive(channel, &item), -ETIMEDOUT);
-    CHECK_EQUAL(verge_channel_send(channel, &item), 0); /* T3: it need not wait */
-    CHECK_EQUAL(verge_channel_send(channel, &item), -ETIMEDOUT);
-    CHECK_EQUAL(verge_channel_receive(channel, &item), 0);
-    CHECK_EQUAL(verge_condition_wait(&condition, &own), -ETIMEDOUT);
-    CHECK_EQUAL(verge_mutex_lock(&mutex), 0);
-    CHECK_EQUAL(verge_interval_wait(&interval, NULL), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), 0); /* T3: it need not wait */
+    CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_condition_wait(&condition, &own, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 1000);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     CHECK_EQUAL(verge_mutex_unlock(&mutex), 0);
@@ -360,12 +365,12 @@ static intptr_t gives_durations(void *is_checked) {
     CHECK_EQUAL(verge_sleep_until(300 * MS), expected);
     CHECK_EQUAL(verge_deadline_push(&scope, 300 * MS), expected);
     CHECK_EQUAL(verge_deadline_pop(&scope), expected);
-    CHECK_EQUAL(verge_join_until(task, NULL, 300 * MS), waited);
-    CHECK_EQUAL(verge_join_until(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
+    CHECK_EQUAL(verge_join(task, NULL, 300 * MS), waited);
+    CHECK_EQUAL(verge_join(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
     CHECK_EQUAL(verge_sleep_until(0), 0);
     CHECK_EQUAL(verge_sleep_until(HOUR), 0); /* when the runtime was created */
     CHECK_EQUAL(verge_task_cancel(task), 0);
-    CHECK_EQUAL(verge_join_until(task, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), 0);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "support/allocator.h"
 #include "support/cmocka.h"
 #include "support/random.h"
+#include "support/spawn.h"
 #include "task/context.h"
 #include "verge/task.h"
 
@@ -53,7 +54,7 @@ static atomic_int failed_check_count;
 
 static inline verge_runtime_options runtime_options(uint32_t worker_count) {
     verge_runtime_options options;
-    assert_int_equal(verge_runtime_options_init(&options), 0);
+    assert_int_equal(verge_runtime_options_init(&options, sizeof(options)), 0);
     options.worker_count = worker_count;
     return options;
 }
@@ -109,13 +110,13 @@ static inline verge_task *spawn(verge_task_function function, void *argument) {
 
 static inline verge_task *spawn_on(uint32_t worker, verge_task_function function, void *argument) {
     verge_task *task = NULL;
-    CHECK_EQUAL(verge_spawn_on(worker, function, argument, &task), 0);
+    CHECK_EQUAL(spawn_at(NULL, worker, function, argument, &task), 0);
     return task;
 }
 
 static inline intptr_t join(verge_task *task) {
     intptr_t result = -1;
-    CHECK_EQUAL(verge_join(task, &result), 0);
+    CHECK_EQUAL(verge_join(task, &result, VERGE_NEVER), 0);
     return result;
 }
 

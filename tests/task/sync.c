@@ -17,7 +17,7 @@ struct shared {
 static intptr_t enters(void *argument) {
     struct shared *shared = argument;
     for (int i = 0; i < 200; i++) {
-        CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
+        CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
         CHECK_EQUAL(shared->inside++, 0);
         if (i % 8 == 0) {
             CHECK_EQUAL(verge_yield(), 0);
@@ -31,7 +31,7 @@ static intptr_t enters(void *argument) {
 
 static intptr_t many_enter(void *argument) {
     for (uint32_t i = 0; i < 30; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 3, enters, argument, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 3, enters, argument, NULL), 0);
     }
     return 0;
 }
@@ -45,7 +45,7 @@ static void a_mutex_lets_one_in(void **state) {
 
 static intptr_t queues_up(void *argument) {
     struct shared *shared = argument;
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     shared->order[shared->count++] = (int)(verge_now() % 100);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     return 0;
@@ -54,22 +54,22 @@ static intptr_t queues_up(void *argument) {
 static intptr_t gives_up(void *argument) {
     struct shared *shared = argument;
     const uint64_t before_ns = verge_now();
-    CHECK_EQUAL(verge_mutex_lock_until(&shared->mutex, before_ns + 50), -ETIMEDOUT);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, before_ns + 50), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), before_ns + 50);
-    CHECK_EQUAL(verge_mutex_try_lock(&shared->mutex), -EBUSY);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, 0), -ETIMEDOUT);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), -EPERM);
     return 0;
 }
 
 static intptr_t is_called_off(void *argument) {
     struct shared *shared = argument;
-    return verge_mutex_lock(&shared->mutex);
+    return verge_mutex_lock(&shared->mutex, VERGE_NEVER);
 }
 
 static intptr_t holds(void *argument) {
     struct shared *shared = argument;
     verge_task *tasks[5];
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     for (int i = 0; i < 5; i++) {
         tasks[i] = i == 1 ? spawn(gives_up, shared) : i == 3 ? spawn(is_called_off, shared) : spawn(queues_up, shared);
         CHECK_EQUAL(verge_sleep(1), 0);
@@ -78,7 +78,7 @@ static intptr_t holds(void *argument) {
     CHECK_EQUAL(verge_sleep(100), 0);
     CHECK_EQUAL(shared->count, 0);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0); /* after those who came first */
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0); /* after those who came first */
     CHECK_EQUAL(shared->count, 3);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     for (int i = 0; i < 5; i++) {
@@ -97,8 +97,8 @@ static void a_mutex_is_handed_over_in_order(void **state) {
 
 static intptr_t waits_for_turn(void *argument) {
     struct shared *shared = argument;
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
-    const int result = verge_condition_wait(&shared->condition, &shared->mutex);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
+    const int result = verge_condition_wait(&shared->condition, &shared->mutex, VERGE_NEVER);
     CHECK_EQUAL(shared->inside++, 0); /* it has the mutex, whatever the result */
     CHECK_EQUAL(verge_yield(), 0);
     CHECK_EQUAL(shared->inside--, 1);
@@ -126,10 +126,10 @@ static intptr_t signals(void *argument) {
     }
     CHECK_EQUAL(shared->count, 10);
     CHECK_EQUAL(verge_condition_signal(&shared->condition), 0); /* nobody is there: nothing is kept */
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex), 0);
-    CHECK_EQUAL(verge_condition_wait_until(&shared->condition, &shared->mutex, verge_now() + 5), -ETIMEDOUT);
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_condition_wait(&shared->condition, &shared->mutex, verge_now() + 5), -ETIMEDOUT);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
-    CHECK_EQUAL(verge_condition_wait(&shared->condition, &shared->mutex), -EPERM);
+    CHECK_EQUAL(verge_condition_wait(&shared->condition, &shared->mutex, VERGE_NEVER), -EPERM);
     return 0;
 }
 
@@ -151,7 +151,7 @@ struct stream {
 static intptr_t sends_numbers(void *argument) {
     struct stream *stream = argument;
     for (uint64_t i = 1; i <= stream->count; i++) {
-        CHECK_EQUAL(verge_channel_send(stream->channel, &i), 0);
+        CHECK_EQUAL(verge_channel_send(stream->channel, &i, VERGE_NEVER), 0);
     }
     return 0;
 }
@@ -160,7 +160,7 @@ static intptr_t receives_numbers(void *argument) {
     struct stream *stream = argument;
     uint64_t item;
     int result;
-    while ((result = verge_channel_receive(stream->channel, &item)) == 0) {
+    while ((result = verge_channel_receive(stream->channel, &item, VERGE_NEVER)) == 0) {
         atomic_fetch_add(&stream->sum, item);
         atomic_fetch_add(&stream->received, 1);
     }
@@ -198,7 +198,7 @@ static void a_channel_loses_and_doubles_nothing(void **state) {
 
 static intptr_t sends_three(void *channel) {
     for (int i = 0; i < 3; i++) {
-        CHECK_EQUAL(verge_channel_send(channel, &i), 0);
+        CHECK_EQUAL(verge_channel_send(channel, &i, VERGE_NEVER), 0);
     }
     return 0;
 }
@@ -208,30 +208,30 @@ static intptr_t receives_in_order(void *argument) {
     verge_channel *channel = NULL;
     int item = -1;
     CHECK_EQUAL(verge_channel_create(sizeof(item), 1, NULL, &channel), 0);
-    CHECK_EQUAL(verge_channel_try_receive(channel, &item), -EAGAIN);
-    CHECK_EQUAL(verge_channel_receive_until(channel, &item, verge_now() + 10), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, verge_now() + 10), -ETIMEDOUT);
     CHECK_EQUAL(item, -1);
     verge_task *sender = spawn(sends_three, channel);
     CHECK_EQUAL(verge_sleep(10), 0);
     CHECK_EQUAL(verge_channel_count(channel), 1);
-    CHECK_EQUAL(verge_channel_try_send(channel, &item), -EAGAIN);
-    CHECK_EQUAL(verge_channel_send_until(channel, &item, verge_now() + 10), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_send(channel, &item, 0), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_send(channel, &item, verge_now() + 10), -ETIMEDOUT);
     for (int i = 0; i < 3; i++) {
-        CHECK_EQUAL(verge_channel_receive(channel, &item), 0);
+        CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), 0);
         CHECK_EQUAL(item, i);
     }
     CHECK_EQUAL(join(sender), 0);
-    CHECK_EQUAL(verge_channel_try_send(channel, &item), 0);
+    CHECK_EQUAL(verge_channel_send(channel, &item, 0), 0);
     CHECK_EQUAL(verge_channel_close(channel), 0);
-    CHECK_EQUAL(verge_channel_send(channel, &item), -EPIPE);
-    CHECK_EQUAL(verge_channel_try_send(channel, &item), -EPIPE);
-    CHECK_EQUAL(verge_channel_receive(channel, &item), 0); /* what was in it comes out */
-    CHECK_EQUAL(verge_channel_receive(channel, &item), -EPIPE);
+    CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), -EPIPE);
+    CHECK_EQUAL(verge_channel_send(channel, &item, 0), -EPIPE);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), 0); /* what was in it comes out */
+    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), -EPIPE);
     verge_channel_destroy(channel);
     CHECK_EQUAL(verge_channel_create(1, 0, NULL, &channel), -EINVAL);
     CHECK_EQUAL(verge_channel_create(SIZE_MAX, 2, NULL, &channel), -EINVAL);
     CHECK_EQUAL(verge_channel_create(1, 1, NULL, NULL), -EINVAL);
-    CHECK_EQUAL(verge_channel_send(NULL, &item), -EINVAL);
+    CHECK_EQUAL(verge_channel_send(NULL, &item, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_channel_close(NULL), -EINVAL);
     verge_channel_destroy(NULL);
     return 0;
@@ -246,7 +246,7 @@ static void a_channel_is_bounded_and_ordered(void **state) {
 static void *feeds(void *argument) {
     struct stream *stream = argument;
     for (uint64_t i = 1; i <= stream->count;) {
-        const int result = verge_channel_try_send(stream->channel, &i);
+        const int result = verge_channel_send(stream->channel, &i, 0);
         if (result == 0) {
             i++;
         } else {
@@ -276,7 +276,7 @@ static intptr_t sends_on_time(void *argument) {
     for (uint64_t i = 1; i <= stream->count; i++) {
         CHECK_EQUAL(verge_sleep_until(i * 10), 0);
         const uint64_t one = 1;
-        if (verge_channel_send_until(stream->channel, &one, i * 10 + 10) == 0) {
+        if (verge_channel_send(stream->channel, &one, i * 10 + 10) == 0) {
             atomic_fetch_add(&stream->sum, 1);
         }
     }
@@ -287,7 +287,7 @@ static intptr_t receives_on_time(void *argument) {
     struct stream *stream = argument;
     uint64_t item;
     for (uint64_t i = 1; i <= stream->count; i++) {
-        const int result = verge_channel_receive_until(stream->channel, &item, i * 10);
+        const int result = verge_channel_receive(stream->channel, &item, i * 10);
         CHECK(result == 0 || result == -ETIMEDOUT);
         if (result == 0) {
             atomic_fetch_add(&stream->received, 1);
@@ -306,7 +306,7 @@ static intptr_t meet_on_time(void *argument) {
         join(tasks[i]);
     }
     uint64_t item;
-    while (verge_channel_try_receive(stream->channel, &item) == 0) {
+    while (verge_channel_receive(stream->channel, &item, 0) == 0) {
         atomic_fetch_add(&stream->received, 1);
     }
     return 0;
@@ -326,7 +326,7 @@ static void t2_what_was_sent_was_received_or_is_there(void **state) {
 static intptr_t locks_on_time(void *argument) {
     struct shared *shared = argument;
     for (int i = 0; i < 300; i++) {
-        const int result = verge_mutex_lock_until(&shared->mutex, verge_now() + (uint64_t)(i % 3) * MS / 2);
+        const int result = verge_mutex_lock(&shared->mutex, verge_now() + (uint64_t)(i % 3) * MS / 2);
         CHECK(result == 0 || result == -ETIMEDOUT);
         if (result == 0) {
             CHECK_EQUAL(shared->inside++, 0);
@@ -340,7 +340,7 @@ static intptr_t locks_on_time(void *argument) {
 
 static intptr_t many_lock_on_time(void *argument) {
     for (uint32_t i = 0; i < 12; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 3, locks_on_time, argument, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 3, locks_on_time, argument, NULL), 0);
     }
     return 0;
 }
@@ -372,17 +372,17 @@ static intptr_t waits_and_sleeps(void *argument) {
     CHECK_EQUAL(verge_sleep(MINUTE), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 0); /* of calls that sleep, none counts */
-    CHECK_EQUAL(verge_channel_receive_until(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
-    CHECK_EQUAL(verge_channel_send(channel, &item), 0);
-    CHECK_EQUAL(verge_channel_send_until(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
-    CHECK_EQUAL(verge_mutex_lock(&mutex), 0);
-    CHECK_EQUAL(verge_condition_wait_until(&condition, &mutex, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_receive(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_channel_send(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_condition_wait(&condition, &mutex, verge_now() + SECOND), -ETIMEDOUT);
     verge_task *task = spawn(sleeps_a_minute, NULL);
-    CHECK_EQUAL(verge_join_until(task, NULL, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(task, NULL, verge_now() + SECOND), -ETIMEDOUT);
     CHECK_EQUAL(join(task), 0);
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 4);
     CHECK_EQUAL(verge_spawn(NULL, NULL, NULL), -EINVAL);
-    CHECK_EQUAL(verge_spawn_on(0, NULL, NULL, NULL), -EINVAL);
+    CHECK_EQUAL(spawn_at(NULL, 0, NULL, NULL, NULL), -EINVAL);
     CHECK_EQUAL(stats_of(verge_task_runtime()).spawned, 2);
     return 0;
 }

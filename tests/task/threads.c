@@ -31,23 +31,23 @@ static void a_thread_waits_for_itself_in_vain(void **state) {
     verge_mutex mutex = VERGE_MUTEX_INIT;
     verge_condition condition = VERGE_CONDITION_INIT;
     uint64_t item = 3;
-    assert_int_equal(verge_channel_receive_until(channel, &item, verge_deadline_after(MS)), -ETIMEDOUT);
-    assert_int_equal(verge_channel_receive_until(channel, &item, 0), -ETIMEDOUT);
-    assert_int_equal(verge_channel_send(channel, &item), 0);
+    assert_int_equal(verge_channel_receive(channel, &item, verge_deadline_after(MS)), -ETIMEDOUT);
+    assert_int_equal(verge_channel_receive(channel, &item, 0), -ETIMEDOUT);
+    assert_int_equal(verge_channel_send(channel, &item, VERGE_NEVER), 0);
     const uint64_t deadline_ns = verge_deadline_after(2 * MS);
-    assert_int_equal(verge_channel_send_until(channel, &item, deadline_ns), -ETIMEDOUT);
+    assert_int_equal(verge_channel_send(channel, &item, deadline_ns), -ETIMEDOUT);
     assert_true(verge_now() >= deadline_ns); /* T1 */
-    assert_int_equal(verge_channel_receive(channel, &item), 0);
-    assert_int_equal(verge_mutex_lock(&mutex), 0);
-    assert_int_equal(verge_mutex_lock(&mutex), -EDEADLK);
-    assert_int_equal(verge_mutex_try_lock(&mutex), -EBUSY);
-    assert_int_equal(verge_condition_wait_until(&condition, &mutex, verge_deadline_after(MS)), -ETIMEDOUT);
+    assert_int_equal(verge_channel_receive(channel, &item, VERGE_NEVER), 0);
+    assert_int_equal(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
+    assert_int_equal(verge_mutex_lock(&mutex, VERGE_NEVER), -EDEADLK);
+    assert_int_equal(verge_mutex_lock(&mutex, 0), -EDEADLK);
+    assert_int_equal(verge_condition_wait(&condition, &mutex, verge_deadline_after(MS)), -ETIMEDOUT);
     assert_int_equal(verge_mutex_unlock(&mutex), 0); /* it had it again */
     assert_int_equal(verge_mutex_unlock(&mutex), -EPERM);
-    assert_int_equal(verge_condition_wait(&condition, &mutex), -EPERM);
-    assert_int_equal(verge_mutex_lock_until(NULL, 1), -EINVAL);
+    assert_int_equal(verge_condition_wait(&condition, &mutex, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_mutex_lock(NULL, 1), -EINVAL);
     assert_int_equal(verge_channel_close(channel), 0);
-    assert_int_equal(verge_channel_receive(channel, &item), -EPIPE);
+    assert_int_equal(verge_channel_receive(channel, &item, VERGE_NEVER), -EPIPE);
     assert_null(condition.waiting[0]);
     verge_channel_destroy(channel);
 }
@@ -58,9 +58,9 @@ static intptr_t answers(void *argument) {
     struct scene *scene = argument;
     uint64_t item;
     int result;
-    while ((result = verge_channel_receive(scene->requests, &item)) == 0) {
+    while ((result = verge_channel_receive(scene->requests, &item, VERGE_NEVER)) == 0) {
         item *= 2;
-        CHECK_EQUAL(verge_channel_send(scene->replies, &item), 0);
+        CHECK_EQUAL(verge_channel_send(scene->replies, &item, VERGE_NEVER), 0);
     }
     return result;
 }
@@ -80,8 +80,8 @@ static void *asks(void *argument) {
     struct scene *scene = argument;
     for (uint64_t i = 1; i <= scene->count; i++) {
         uint64_t reply = 0;
-        CHECK_EQUAL(verge_channel_send(scene->requests, &i), 0);
-        CHECK_EQUAL(verge_channel_receive(scene->replies, &reply), 0);
+        CHECK_EQUAL(verge_channel_send(scene->requests, &i, VERGE_NEVER), 0);
+        CHECK_EQUAL(verge_channel_receive(scene->replies, &reply, VERGE_NEVER), 0);
         atomic_fetch_add(&scene->sum_sent, i);
         atomic_fetch_add(&scene->sum_received, reply);
     }
@@ -117,7 +117,7 @@ static void threads_ask_and_tasks_answer(void **state) {
 
 static void send_some(struct scene *scene) {
     for (uint64_t i = 1; i <= scene->count; i++) {
-        const int error = verge_channel_send_until(scene->requests, &i, verge_deadline_after(i % 4 * 20 * US));
+        const int error = verge_channel_send(scene->requests, &i, verge_deadline_after(i % 4 * 20 * US));
         CHECK(error == 0 || error == -ETIMEDOUT);
         if (error == 0) {
             atomic_fetch_add(&scene->sent, 1);
@@ -130,7 +130,7 @@ static void receive_all(struct scene *scene) {
     int error = 0;
     for (uint64_t i = 0; error != -EPIPE; i++) {
         uint64_t item = 0;
-        error = verge_channel_receive_until(scene->requests, &item, verge_deadline_after(i % 4 * 20 * US));
+        error = verge_channel_receive(scene->requests, &item, verge_deadline_after(i % 4 * 20 * US));
         CHECK(error == 0 || error == -ETIMEDOUT || error == -EPIPE);
         if (error == 0) {
             atomic_fetch_add(&scene->received, 1);
@@ -188,7 +188,7 @@ static void t2_threads_and_tasks_lose_nothing(void **state) {
 
 static void enter_often(struct scene *scene) {
     for (uint64_t i = 0; i < scene->count; i++) {
-        CHECK_EQUAL(verge_mutex_lock(&scene->mutex), 0);
+        CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
         CHECK_EQUAL(scene->inside++, 0);
         scene->entered++;
         CHECK_EQUAL(scene->inside--, 1);
@@ -208,7 +208,7 @@ static intptr_t task_enters(void *argument) {
 
 static intptr_t all_enter(void *argument) {
     for (uint32_t i = 0; i < TASKS; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 2, task_enters, argument, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 2, task_enters, argument, NULL), 0);
     }
     return 0;
 }
@@ -230,13 +230,13 @@ static void a_mutex_lets_one_in_of_both_kinds(void **state) {
 
 /* By turns: the thread when it is even, the task when it is odd. */
 static void take_turns(struct scene *scene, uint64_t parity) {
-    CHECK_EQUAL(verge_mutex_lock(&scene->mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
     while (scene->entered < scene->count) {
         if (scene->entered % 2 == parity) {
             scene->entered++;
             CHECK_EQUAL(verge_condition_signal(&scene->condition), 0);
         } else {
-            CHECK_EQUAL(verge_condition_wait(&scene->condition, &scene->mutex), 0);
+            CHECK_EQUAL(verge_condition_wait(&scene->condition, &scene->mutex, VERGE_NEVER), 0);
         }
     }
     CHECK_EQUAL(verge_condition_broadcast(&scene->condition), 0);
@@ -267,14 +267,14 @@ static void a_condition_wakes_both_kinds(void **state) {
 
 static void on_timer(const verge_firing *firing) {
     const uint64_t item = 7;
-    CHECK_EQUAL(verge_channel_send(firing->argument, &item), 0);
+    CHECK_EQUAL(verge_channel_send(firing->argument, &item, VERGE_NEVER), 0);
 }
 
 static intptr_t receives_timers(void *argument) {
     struct scene *scene = argument;
     uint64_t item;
     for (uint64_t i = 0; i < scene->count; i++) {
-        CHECK_EQUAL(verge_channel_receive(scene->requests, &item), 0);
+        CHECK_EQUAL(verge_channel_receive(scene->requests, &item, VERGE_NEVER), 0);
         CHECK_EQUAL(item, 7);
     }
     return 0;
@@ -285,7 +285,7 @@ static void a_service_feeds_a_runtime(void **state) {
     struct scene scene = {.requests = channel_of(1), .count = 20};
     verge_service_options options;
     verge_service *service = NULL;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 1;
     assert_int_equal(verge_service_create(&options, &service), 0);
     for (uint64_t i = 0; i < scene.count; i++) {

@@ -37,7 +37,7 @@ static intptr_t sleeps_at_random(void *argument) {
         CHECK_EQUAL(verge_sleep(duration_ns), 0);
         CHECK_EQUAL(verge_now(), before_ns + duration_ns);
         trace.slept_ns += duration_ns;
-        note(name << 32 ^ verge_now() ^ verge_task_worker());
+        note(name << 32 ^ verge_now() ^ verge_task_worker_id());
     }
     return 0;
 }
@@ -45,7 +45,7 @@ static intptr_t sleeps_at_random(void *argument) {
 static intptr_t sleepers(void *argument) {
     const uint32_t workers = *(uint32_t *)argument;
     for (uint32_t i = 0; i < sleeper_count; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % workers, sleeps_at_random, (void *)(uintptr_t)(i + 1), NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % workers, sleeps_at_random, (void *)(uintptr_t)(i + 1), NULL), 0);
     }
     return 0;
 }
@@ -84,11 +84,11 @@ static intptr_t ticks_for_an_hour(void *argument) {
     uint64_t deadline_ns = first_ns;
     verge_interval interval;
     CHECK_EQUAL(verge_interval_init(&interval, first_ns, period_ns, policy), 0);
-    CHECK_EQUAL(verge_interval_set_tolerance(&interval, 0), 0);
+    interval.tolerance_ns = 0;
     while (verge_now() < HOUR && ticker->ticks < 2000) {
         const uint64_t before_ns = verge_now();
         verge_tick tick = {0};
-        CHECK_EQUAL(verge_interval_wait(&interval, &tick), 0);
+        CHECK_EQUAL(verge_interval_wait(&interval, &tick, VERGE_NEVER), 0);
         const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns; /* a prompt consumer is exact */
         CHECK_EQUAL(verge_now(), taken_ns);
         const uint64_t overdue = (taken_ns - deadline_ns) / period_ns;
@@ -108,7 +108,7 @@ static intptr_t ticks_for_an_hour(void *argument) {
 static intptr_t tickers(void *argument) {
     struct ticker *all = argument;
     for (uint32_t i = 0; i < 100; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 3, ticks_for_an_hour, &all[i], NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 3, ticks_for_an_hour, &all[i], NULL), 0);
     }
     return 0;
 }
@@ -138,14 +138,14 @@ struct relay {
 static intptr_t passes_on(void *argument) {
     struct relay *relay = argument;
     uint64_t value;
-    while (verge_channel_receive(relay->channel, &value) == 0) {
-        note(value ^ verge_now() << 8 ^ verge_task_worker());
+    while (verge_channel_receive(relay->channel, &value, VERGE_NEVER) == 0) {
+        note(value ^ verge_now() << 8 ^ verge_task_worker_id());
         CHECK_EQUAL(verge_sleep(value % 1000), 0);
         if (value == 0) {
             CHECK_EQUAL(verge_channel_close(relay->channel), 0);
         } else {
             value--;
-            const int sent = verge_channel_send(relay->channel, &value);
+            const int sent = verge_channel_send(relay->channel, &value, VERGE_NEVER);
             CHECK(sent == 0 || sent == -EPIPE);
         }
     }
@@ -161,7 +161,7 @@ static intptr_t relays(void *argument) {
         tasks[i] = spawn_on(i % 4, passes_on, &relay);
     }
     for (uint64_t value = 300; value < 308; value++) {
-        CHECK_EQUAL(verge_channel_send(relay.channel, &value), 0);
+        CHECK_EQUAL(verge_channel_send(relay.channel, &value, VERGE_NEVER), 0);
     }
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         join(tasks[i]);
@@ -196,7 +196,7 @@ static intptr_t receives(void *argument) {
     uint64_t item = 0;
     (void)argument;
     CHECK_EQUAL(verge_task_set_name("receiver"), 0);
-    stuck.received = verge_channel_receive(stuck.channel, &item);
+    stuck.received = verge_channel_receive(stuck.channel, &item, VERGE_NEVER);
     return (intptr_t)item;
 }
 
@@ -206,7 +206,7 @@ static intptr_t waits_for_a_receiver(void *argument) {
     verge_task *task = spawn_on(1, receives, NULL);
     verge_deadline scope; /* one that comes is no end */
     CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
-    CHECK_EQUAL(verge_join(task, NULL), -ETIMEDOUT);
+    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     intptr_t result = -1;
     const int error = verge_join_regardless(task, &result);
@@ -260,7 +260,7 @@ static void a_deadlock_may_be_resolved_and_run_to_its_end(void **state) {
     verge_runtime *runtime = stuck_runtime(&clock, 0);
     const uint64_t item = 3;
     assert_int_equal(verge_runtime_run(runtime, waits_for_a_receiver, NULL, NULL), -EDEADLK);
-    assert_int_equal(verge_channel_send(stuck.channel, &item), 0);
+    assert_int_equal(verge_channel_send(stuck.channel, &item, VERGE_NEVER), 0);
     assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);
     assert_int_equal(stuck.received, 0);
     assert_int_equal(stats_of(runtime).unjoined, 0);
@@ -277,7 +277,7 @@ static void tasks_that_cannot_be_cancelled_keep_the_runtime_from_being_destroyed
     (void)state;
     verge_manual_clock clock = {0};
     verge_runtime *runtime = stuck_runtime(&clock, 0);
-    assert_int_equal(verge_mutex_lock(&stuck.mutex), 0);
+    assert_int_equal(verge_mutex_lock(&stuck.mutex, VERGE_NEVER), 0);
     assert_int_equal(verge_runtime_run(runtime, locks_regardless, NULL, NULL), -EDEADLK);
     assert_int_equal(verge_runtime_destroy(runtime), -EDEADLK);
     assert_int_equal(verge_mutex_unlock(&stuck.mutex), 0);
@@ -293,7 +293,7 @@ static intptr_t returns_seven(void *argument) {
 
 static intptr_t blocks_and_receives(void *argument) {
     intptr_t result = 0;
-    CHECK_EQUAL(verge_blocking(returns_seven, NULL, &result, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_blocking(returns_seven, NULL, NULL, &result, VERGE_NEVER), 0);
     CHECK_EQUAL(result, 7);
     return receives(argument);
 }

@@ -20,7 +20,7 @@ struct visitor {
 static intptr_t waits_somewhere(void *argument) {
     struct visitor *visitor = argument;
     char byte;
-    visitor->began_on = verge_task_worker();
+    visitor->began_on = verge_task_worker_id();
     if (visitor->fd >= 0) {
         CHECK_EQUAL(verge_recv(visitor->fd, &byte, 1, 0, VERGE_NEVER), 1);
         CHECK_EQUAL(verge_yield(), 0);
@@ -30,7 +30,7 @@ static intptr_t waits_somewhere(void *argument) {
         CHECK(verge_now() >= until_ns);
     }
     visitor->ended_ns = verge_now();
-    visitor->ended_on = verge_task_worker();
+    visitor->ended_on = verge_task_worker_id();
     return 0;
 }
 
@@ -98,16 +98,16 @@ static intptr_t keeps_busy(void *argument) {
             CHECK_EQUAL(verge_sleep(verge_test_below(&random, MS)), 0);
             break;
         case 1:
-            CHECK_EQUAL(verge_mutex_lock(&crowd->mutex), 0);
+            CHECK_EQUAL(verge_mutex_lock(&crowd->mutex, VERGE_NEVER), 0);
             CHECK_EQUAL(verge_yield(), 0);
             CHECK_EQUAL(verge_mutex_unlock(&crowd->mutex), 0);
             break;
         case 2:
-            error = verge_channel_send_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            error = verge_channel_send(crowd->channel, &item, verge_deadline_after(MS / 2));
             CHECK(error == 0 || error == -ETIMEDOUT);
             break;
         default:
-            error = verge_channel_receive_until(crowd->channel, &item, verge_deadline_after(MS / 2));
+            error = verge_channel_receive(crowd->channel, &item, verge_deadline_after(MS / 2));
             CHECK(error == 0 || error == -ETIMEDOUT);
         }
     }
@@ -119,12 +119,12 @@ static intptr_t comes_and_goes(void *argument) {
     struct crowd *crowd = argument;
     verge_runtime *runtime = verge_task_runtime();
     for (uint32_t i = 0; i < 60; i++) {
-        CHECK_EQUAL(verge_spawn_on(i % 3, keeps_busy, crowd, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, i % 3, keeps_busy, crowd, NULL), 0);
     }
     for (int i = 0; i < 8; i++) {
         uint32_t index = 0;
         CHECK_EQUAL(verge_runtime_add_worker(runtime, &index), 0);
-        CHECK_EQUAL(verge_spawn_on(index, keeps_busy, crowd, NULL), 0);
+        CHECK_EQUAL(spawn_at(NULL, index, keeps_busy, crowd, NULL), 0);
         CHECK_EQUAL(verge_sleep(3 * MS), 0);
         CHECK_EQUAL(verge_runtime_retire_worker(runtime, i == 0 ? 1 : index), 0);
     }
@@ -162,7 +162,7 @@ static intptr_t counts(void *argument) {
 
 static void *spawns_from_outside(void *runtime) {
     for (uint32_t i = 0; i < 200; i++) {
-        CHECK_EQUAL(verge_runtime_spawn(runtime, i % 2 == 0 ? VERGE_WORKER_ANY : i % 3, counts, NULL, NULL), 0);
+        CHECK_EQUAL(spawn_at(runtime, i % 2 == 0 ? VERGE_WORKER_ANY : i % 3, counts, NULL, NULL), 0);
     }
     return NULL;
 }
@@ -191,8 +191,8 @@ static void tasks_are_spawned_from_outside(void **state) {
         }
         assert_int_equal(atomic_load(&outside_count), 200);
     }
-    assert_int_equal(verge_runtime_spawn(runtime, 3, counts, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_runtime_spawn(NULL, 0, counts, NULL, NULL), -EINVAL);
+    assert_int_equal(spawn_at(runtime, 3, counts, NULL, NULL), -EINVAL);
+    assert_int_equal(spawn_at(NULL, 0, counts, NULL, NULL), -EPERM);
     end_runtime(runtime);
 }
 

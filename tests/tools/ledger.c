@@ -17,8 +17,8 @@ static void set_up(struct fixture *fixture) {
     verge_worker_options worker_options;
     *fixture = (struct fixture){.ledger = {.is_clock_steady = true, .again_count_max = 2, .again_after_ns = 5}};
     assert_int_equal(ledger_open(&fixture->ledger, 4), 0);
-    (void)verge_service_options_init(&options);
-    (void)verge_worker_options_init(&worker_options);
+    (void)verge_service_options_init(&options, sizeof(options));
+    (void)verge_worker_options_init(&worker_options, sizeof(worker_options));
     options.thread_count = 0;
     options.metronome = false;
     options.precision_ns = 1;
@@ -49,7 +49,7 @@ static void start(struct fixture *fixture, size_t place, enum slot_kind kind, ui
 static verge_timer_info info_of(struct fixture *fixture, size_t place) {
     verge_timer_info info;
     verge_timer timer = atomic_load(&fixture->ledger.slots[place].timer);
-    assert_int_equal(verge_service_query(fixture->service, timer, &info), 0);
+    assert_int_equal(verge_service_get(fixture->service, timer, &info), 0);
     return info;
 }
 

@@ -25,7 +25,7 @@ expect "$all"
 expect ".trace.operations == $((lines - 1))"
 expect '.trace.timers == $n[0]'
 expect '.replays[0].late_max_ns < .replays[0].precision_ns and .replays[0].wakeups > 1000'
-expect '.replays[0].bytes_peak > 100000 and .replays[0].entries_moved > 0'
+expect '.replays[0].bytes_peak > 100000 and .replays[0].nodes_moved > 0'
 
 # It recommends what keeps to the limit, and has the fewest wake-ups of all that do, or 1 % more.
 expect '.sweep.settings | length > 5 and ([.[] | select(.is_recommended)] | length) == 1'
@@ -47,7 +47,7 @@ counts="[$(tr ' ' ',' <"$work/counts")]"
 expect '[.replays[].preset] == ["default", "three-level", "two-level", "alarm", "runtime"]'
 expect 'all(.replays[]; .broken == null and .scheduled == $n[0] and .cancelled == $n[2] and .pending == 0)'
 expect '.replays[3].late_max_ns == 1 and .replays[1].late_max_ns > .replays[0].late_max_ns'
-expect '.replays[1].entries_moved <= .replays[1].scheduled'
+expect '.replays[1].nodes_moved <= .replays[1].scheduled'
 "$verge" replay --preset all "$work/trace" | grep -q '^ *default *three-level *two-level *alarm *runtime$'
 
 # What a program did and what the replay of its trace does is the same.

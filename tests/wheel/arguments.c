@@ -17,20 +17,20 @@ static void null_wheel(void **state) {
     verge_wheel_level_stats level_stats = {.struct_size = sizeof(level_stats)};
     assert_int_equal(verge_wheel_create(NULL, NULL), -EINVAL);
     verge_wheel_destroy(NULL);
-    verge_wheel_clear(NULL);
+    verge_wheel_cancel_all(NULL);
     verge_wheel_compact(NULL);
     assert_int_equal(verge_wheel_reserve(NULL, 1), -EINVAL);
-    assert_int_equal(verge_wheel_schedule(NULL, 1, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_wheel_schedule_window(NULL, 1, 2, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_wheel_schedule_best_fit(NULL, 1, NULL, &timer, NULL), -EINVAL);
-    assert_int_equal(verge_wheel_reschedule(NULL, 1, 1), -EINVAL);
-    assert_int_equal(verge_wheel_rearm(NULL, &timer, 1, NULL), -EINVAL);
+    assert_int_equal(verge_wheel_start(NULL, 1, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start_window(NULL, 1, 2, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start_best_fit(NULL, 1, NULL, &timer, NULL), -EINVAL);
+    assert_int_equal(verge_wheel_reset(NULL, 1, 1), -EINVAL);
+    assert_int_equal(verge_wheel_start_or_reset(NULL, &timer, 1, NULL), -EINVAL);
     assert_int_equal(verge_wheel_cancel(NULL, 1, &data), -EINVAL);
     assert_int_equal(verge_wheel_get(NULL, 1, &expiry), -EINVAL);
     assert_int_equal(verge_wheel_poll(NULL, 1, &expiry, 1), 0);
     assert_int_equal(verge_wheel_poll_exact(NULL, 1, &expiry, 1), 0);
     assert_int_equal(verge_wheel_poll_to_next(NULL, 1, &expiry, 1), 0);
-    assert_int_equal(verge_wheel_set_start(NULL, 1), -EINVAL);
+    assert_int_equal(verge_wheel_set_start_time(NULL, 1), -EINVAL);
     assert_int_equal(verge_wheel_first_interval(NULL, NULL, NULL, NULL), -EINVAL);
     assert_int_equal(verge_wheel_iterate(NULL, visit_nothing, NULL), -EINVAL);
     assert_int_equal(verge_wheel_get_stats(NULL, &stats), -EINVAL);
@@ -49,7 +49,7 @@ static void null_wheel_queries(void **state) {
     assert_int_equal(verge_wheel_coverage(NULL, 0), 0);
     (void)verge_wheel_fires_at(NULL, 1);
     (void)verge_wheel_now(NULL);
-    (void)verge_wheel_start(NULL);
+    (void)verge_wheel_start_time(NULL);
     (void)verge_wheel_precision(NULL);
     (void)verge_wheel_worker_id(NULL);
     (void)verge_wheel_largest_deadline(NULL);
@@ -76,7 +76,7 @@ static void null_results(void **state) {
 static void statistics_of_unknown_size(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    static const size_t sizes[] = {0, 1, 4096, SIZE_MAX};
+    static const size_t sizes[] = {0, 1, 4097, SIZE_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         verge_wheel_stats stats = {.struct_size = sizes[i], .timers = 77};
         assert_int_equal(verge_wheel_get_stats(wheel, &stats), -EINVAL);
@@ -101,11 +101,11 @@ static void assert_deadline_refused(verge_wheel *wheel, verge_timer pending, uin
     verge_expiry expiry;
     verge_expiry expiry_after;
     assert_int_equal(verge_wheel_get(wheel, pending, &expiry), 0);
-    assert_int_equal(verge_wheel_schedule(wheel, deadline_ns, NULL, &timer), expected);
-    assert_int_equal(verge_wheel_schedule_window(wheel, deadline_ns, deadline_ns, NULL, &timer), expected);
-    assert_int_equal(verge_wheel_reschedule(wheel, pending, deadline_ns), expected);
+    assert_int_equal(verge_wheel_start(wheel, deadline_ns, NULL, &timer), expected);
+    assert_int_equal(verge_wheel_start_window(wheel, deadline_ns, deadline_ns, NULL, &timer), expected);
+    assert_int_equal(verge_wheel_reset(wheel, pending, deadline_ns), expected);
     if (expected == -EINVAL) {
-        assert_int_equal(verge_wheel_schedule_best_fit(wheel, deadline_ns, NULL, &timer, &wheel_deadline_ns), expected);
+        assert_int_equal(verge_wheel_start_best_fit(wheel, deadline_ns, NULL, &timer, &wheel_deadline_ns), expected);
     }
     assert_int_equal(timer, 0);
     assert_int_equal(wheel_deadline_ns, 77);
@@ -134,7 +134,7 @@ static void deadline_zero_and_before_start(void **state) {
     wheel = wheel_new(&options);
     assert_deadline_refused(wheel, schedule(wheel, SECOND, 1), 0, -EINVAL);
     (void)schedule(wheel, 1, 1);
-    assert_int_equal(verge_wheel_schedule_window(wheel, 0, 1, NULL, NULL), 0); /* of which 1 is left */
+    assert_int_equal(verge_wheel_start_window(wheel, 0, 1, NULL, NULL), 0); /* of which 1 is left */
     wheel_end(wheel);
 }
 
@@ -149,7 +149,7 @@ static void deadline_before_the_current_interval(void **state) {
     assert_deadline_refused(wheel, pending, 0, -EINVAL);
     assert_deadline_refused(wheel, pending, 10 * TICK - 1, -EINVAL);
     assert_fires(wheel, 10 * TICK + 5, schedule(wheel, 10 * TICK, 3));
-    assert_int_equal(verge_wheel_reschedule(wheel, pending, 10 * TICK), 0);
+    assert_int_equal(verge_wheel_reset(wheel, pending, 10 * TICK), 0);
     assert_fires(wheel, 10 * TICK + 5, pending);
     wheel_end(wheel);
 }
@@ -188,8 +188,8 @@ static void window_upside_down(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     const struct snapshot before = snapshot_of(wheel);
     verge_timer timer = 0;
-    assert_int_equal(verge_wheel_schedule_window(wheel, 2, 1, NULL, &timer), -EINVAL);
-    assert_int_equal(verge_wheel_schedule_window(wheel, UINT64_MAX, 0, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start_window(wheel, 2, 1, NULL, &timer), -EINVAL);
+    assert_int_equal(verge_wheel_start_window(wheel, UINT64_MAX, 0, NULL, &timer), -EINVAL);
     assert_int_equal(timer, 0);
     assert_unchanged(wheel, &before);
     wheel_end(wheel);
@@ -203,7 +203,7 @@ static void assert_handle_refused(verge_wheel *wheel, verge_timer timer, int exp
     assert_int_equal(verge_wheel_cancel(wheel, timer, &data), expected);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), expected);
     assert_int_equal(verge_wheel_get(wheel, timer, &expiry), expected);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, verge_wheel_now(wheel) + SECOND), expected);
+    assert_int_equal(verge_wheel_reset(wheel, timer, verge_wheel_now(wheel) + SECOND), expected);
     assert_int_equal(number_of(data), 77);
     assert_int_equal(expiry.timer, 77);
     assert_unchanged(wheel, &before);
@@ -216,17 +216,17 @@ static void handles_that_never_were(void **state) {
     assert_handle_refused(wheel, 1, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
     (void)schedule(wheel, SECOND, 0);
-    const verge_timer live = schedule(wheel, SECOND, 1);
+    const verge_timer pending = schedule(wheel, SECOND, 1);
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
-    assert_handle_refused(wheel, live & UINT64_C(0xffffffff) << 32, -EBADF); /* no generation */
-    assert_handle_refused(wheel, live | UINT32_MAX, -EBADF);                 /* the last one */
-    assert_handle_refused(wheel, live + 1, -EBADF);                          /* the next one, and so on */
-    assert_handle_refused(wheel, live + 2, -EBADF);
-    assert_handle_refused(wheel, live - 1, -EBADF);
-    assert_handle_refused(wheel, live + (UINT64_C(1) << 32), -EBADF); /* of the next node */
-    assert_handle_refused(wheel, live | UINT64_C(0xffffffff) << 32, -EBADF);
-    assert_int_equal(verge_wheel_cancel(wheel, live, NULL), 0);
+    assert_handle_refused(wheel, pending & UINT64_C(0xffffffff) << 32, -EBADF); /* no generation */
+    assert_handle_refused(wheel, pending | UINT32_MAX, -EBADF);                 /* the last one */
+    assert_handle_refused(wheel, pending + 1, -EBADF);                          /* the next one, and so on */
+    assert_handle_refused(wheel, pending + 2, -EBADF);
+    assert_handle_refused(wheel, pending - 1, -EBADF);
+    assert_handle_refused(wheel, pending + (UINT64_C(1) << 32), -EBADF); /* of the next node */
+    assert_handle_refused(wheel, pending | UINT64_C(0xffffffff) << 32, -EBADF);
+    assert_int_equal(verge_wheel_cancel(wheel, pending, NULL), 0);
     wheel_end(wheel);
 }
 
@@ -241,7 +241,7 @@ static void handles_that_are_gone(void **state) {
     assert_fires(wheel, 2 * SECOND, fired);
     assert_handle_refused(wheel, fired, -ENOENT);
     const verge_timer cleared = schedule(wheel, 3 * SECOND, 3);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_handle_refused(wheel, cleared, -ENOENT);
     verge_wheel_compact(wheel);
     for (uintptr_t i = 0; i < 100; i++) {
@@ -304,18 +304,18 @@ static void limit_zero_and_no_output(void **state) {
 static void start_may_move_only_while_empty(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 100 * SECOND);
-    assert_int_equal(verge_wheel_set_start(wheel, 50 * SECOND), 0);
-    assert_int_equal(verge_wheel_start(wheel), 50 * SECOND);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 50 * SECOND), 0);
+    assert_int_equal(verge_wheel_start_time(wheel), 50 * SECOND);
     assert_int_equal(verge_wheel_now(wheel), 50 * SECOND);
     const verge_timer timer = schedule(wheel, 51 * SECOND, 1);
     const struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_wheel_set_start(wheel, 60 * SECOND), -EBUSY);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 60 * SECOND), -EBUSY);
     assert_unchanged(wheel, &before);
     assert_fires(wheel, 52 * SECOND, timer);
     assert_in_range(stats_of(wheel).last_poll_work, 1, 3);
-    assert_int_equal(verge_wheel_set_start(wheel, 52 * SECOND), 0);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 52 * SECOND), 0);
     assert_int_equal(stats_of(wheel).last_poll_work, 0);
-    assert_int_equal(verge_wheel_set_start(wheel, 0), 0);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 0), 0);
     assert_int_equal(verge_wheel_now(wheel), 0);
     assert_fires(wheel, SECOND, schedule(wheel, SECOND / 2, 2));
     wheel_end(wheel);
@@ -325,10 +325,10 @@ static void a_timer_needs_no_handle(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_expiry out[4];
-    assert_int_equal(verge_wheel_schedule(wheel, SECOND, &out[0], NULL), 0);
-    assert_int_equal(verge_wheel_schedule_window(wheel, SECOND, 2 * SECOND, &out[1], NULL), 0);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 3 * SECOND, &out[2], NULL, NULL), 0);
-    assert_int_equal(verge_wheel_schedule(NULL, SECOND, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_wheel_start(wheel, SECOND, &out[0], NULL), 0);
+    assert_int_equal(verge_wheel_start_window(wheel, SECOND, 2 * SECOND, &out[1], NULL), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, 3 * SECOND, &out[2], NULL, NULL), 0);
+    assert_int_equal(verge_wheel_start(NULL, SECOND, NULL, NULL), -EINVAL);
     assert_int_equal(verge_wheel_count(wheel), 3);
     assert_int_equal(verge_wheel_poll(wheel, 4 * SECOND, out, 4), 3);
     for (size_t i = 0; i < 3; i++) {

@@ -42,7 +42,7 @@ static void get_says_what_was_scheduled(void **state) {
     assert_int_equal(expiry.timer, timer);
     assert_int_equal(expiry.deadline_ns, 7 * SECOND);
     assert_int_equal(number_of(expiry.data), 5);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, 9 * SECOND), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timer, 9 * SECOND), 0);
     assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
     assert_int_equal(expiry.deadline_ns, 9 * SECOND);
     wheel_end(wheel);
@@ -66,7 +66,7 @@ static void reschedule_moves_both_ways(void **state) {
         for (size_t to = 0; to < COUNT_OF(deadlines_ns); to++) {
             verge_wheel *wheel = wheel_new(NULL);
             const verge_timer timer = schedule(wheel, deadlines_ns[from], 1);
-            assert_int_equal(verge_wheel_reschedule(wheel, timer, deadlines_ns[to]), 0);
+            assert_int_equal(verge_wheel_reset(wheel, timer, deadlines_ns[to]), 0);
             const uint64_t fires_ns = verge_wheel_fires_at(wheel, deadlines_ns[to]);
             assert_int_equal(verge_wheel_next_deadline(wheel), deadlines_ns[to]);
             assert_quiet(wheel, fires_ns - 1);
@@ -82,7 +82,7 @@ static void reschedule_to_the_past_fires_next(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     const verge_timer timer = schedule(wheel, HOUR, 1);
     assert_quiet(wheel, MINUTE);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, SECOND), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timer, SECOND), 0);
     assert_true(verge_wheel_next_wakeup(wheel) <= MINUTE);
     assert_fires(wheel, MINUTE, timer);
     wheel_end(wheel);
@@ -95,24 +95,24 @@ static void rearm_moves_or_schedules(void **state) {
     int first = 0;
     int second = 0;
     verge_expiry expiry;
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, SECOND, &first), 0);
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, SECOND, &first), 0);
     const verge_timer scheduled = timer;
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, HOUR, &second), 0);
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, HOUR, &second), 0);
     assert_int_equal(timer, scheduled);
     assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
     assert_int_equal(expiry.deadline_ns, HOUR);
     assert_ptr_equal(expiry.data, &second);
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
     assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
     assert_int_equal(expiry.deadline_ns, HOUR);
     assert_ptr_equal(expiry.data, &second);
     assert_fires(wheel, HOUR + TICK, timer);
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, VERGE_NEVER, &first), -ERANGE);
     assert_int_equal(timer, scheduled);
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, 2 * HOUR, &first), 0);
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, 2 * HOUR, &first), 0);
     assert_int_not_equal(timer, scheduled);
     assert_int_equal(verge_wheel_cancel(wheel, scheduled, NULL), -ENOENT);
-    assert_int_equal(verge_wheel_rearm(wheel, &timer, MINUTE, &first), 0); /* the past: it fires next */
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, MINUTE, &first), 0); /* the past: it fires next */
     assert_fires(wheel, HOUR + TICK, timer);
     wheel_end(wheel);
 }
@@ -123,7 +123,7 @@ static void reschedule_saves_a_timer_that_is_due(void **state) {
     const verge_timer saved = schedule(wheel, SECOND, 1);
     const verge_timer due = schedule(wheel, SECOND, 2);
     assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, NULL, 0), 0); /* both are due now */
-    assert_int_equal(verge_wheel_reschedule(wheel, saved, 3 * SECOND), 0);
+    assert_int_equal(verge_wheel_reset(wheel, saved, 3 * SECOND), 0);
     assert_fires(wheel, 2 * SECOND, due);
     assert_quiet(wheel, 3 * SECOND - TICK);
     assert_fires(wheel, 3 * SECOND + TICK, saved);
@@ -160,7 +160,7 @@ static void window_takes_the_roundest_time(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         verge_wheel *wheel = wheel_new(NULL);
         verge_timer timer = 0;
-        assert_int_equal(verge_wheel_schedule_window(wheel, cases[i].earliest_ns, cases[i].latest_ns, NULL, &timer), 0);
+        assert_int_equal(verge_wheel_start_window(wheel, cases[i].earliest_ns, cases[i].latest_ns, NULL, &timer), 0);
         verge_expiry expiry;
         assert_int_equal(verge_wheel_get(wheel, timer, &expiry), 0);
         assert_int_equal(expiry.deadline_ns, cases[i].deadline_ns);
@@ -174,8 +174,7 @@ static void windows_coalesce(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timer timer = 0;
     for (uint64_t i = 0; i < 50; i++) {
-        assert_int_equal(verge_wheel_schedule_window(wheel, SECOND + i * MS, SECOND + i * MS + 200 * MS, NULL, &timer),
-                         0);
+        assert_int_equal(verge_wheel_start_window(wheel, SECOND + i * MS, SECOND + i * MS + 200 * MS, NULL, &timer), 0);
     }
     size_t wakeups = 0;
     for (uint64_t now_ns = 0; verge_wheel_count(wheel) > 0; now_ns += TICK) {
@@ -190,12 +189,12 @@ static void best_fit_within_reach_is_the_target(void **state) {
     verge_wheel *wheel = wheel_of(VERGE_PRESET_TWO_LEVEL, SECOND);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 0;
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, MINUTE, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, MINUTE, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, MINUTE);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, MINUTE, NULL, &timer, NULL), 0);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, YEAR, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, MINUTE, NULL, &timer, NULL), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, YEAR, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, verge_wheel_largest_deadline(wheel));
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 1, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, 1, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, 1);
     assert_fires(wheel, SECOND, timer);
     wheel_end(wheel);
@@ -211,11 +210,11 @@ static void best_fit_where_a_level_begins(void **state) {
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 0;
     assert_quiet(wheel, 9 * TICK); /* no slot starts where the level ends, after 64 ticks */
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 74 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, 74 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, 73 * TICK);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
     assert_quiet(wheel, 63 * TICK);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, 150 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, 150 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, 128 * TICK);
     assert_quiet(wheel, 128 * TICK - 1);
     assert_fires(wheel, 128 * TICK, timer);
@@ -368,7 +367,8 @@ static void iterate_stops_at_a_timeout(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     static verge_timeout timeouts[100];
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
-        assert_int_equal(verge_timeout_set(wheel, &timeouts[i], (i + 1) * 300 * MS), 0); /* each in a slot of its own */
+        assert_int_equal(verge_timeout_start(wheel, &timeouts[i], (i + 1) * 300 * MS),
+                         0); /* each in a slot of its own */
     }
     for (size_t stop_at = 1; stop_at <= COUNT_OF(timeouts); stop_at++) {
         struct visited visited = {.stop_at = stop_at};
@@ -421,16 +421,15 @@ static void statistics_count_everything(void **state) {
     }
     assert_int_equal(poll_count(wheel, 5 * SECOND + TICK), 2);
     verge_wheel_stats stats = stats_of(wheel);
-    assert_int_equal(stats.scheduled, 10);
+    assert_int_equal(stats.started, 10);
     assert_int_equal(stats.cancelled, 3);
     assert_int_equal(stats.expired, 2);
-    assert_int_equal(stats.cleared, 0);
     assert_int_equal(stats.timers, 5);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     stats = stats_of(wheel);
-    assert_int_equal(stats.cleared, 5);
+    assert_int_equal(stats.cancelled, 8);
     assert_int_equal(stats.timers, 0);
-    assert_int_equal(stats.records_retired, 0);
+    assert_int_equal(stats.nodes_retired, 0);
     wheel_end(wheel);
 }
 
@@ -448,8 +447,8 @@ static void levels_have_statistics(void **state) {
         assert_int_equal(stats.resolution_ns, level == 0 ? TICK : UINT64_C(1) << 30);
         assert_true(stats.slots >= 1024);
         assert_true(stats.slots_used <= stats.slots);
-        assert_true(stats.active + stats.garbage <= stats.capacity);
-        assert_int_equal(stats.garbage, 0);
+        assert_true(stats.active + stats.idle <= stats.capacity);
+        assert_int_equal(stats.idle, 0);
         active += stats.active;
         bytes += stats.bytes;
     }
@@ -472,7 +471,7 @@ static void levels_say_what_they_hold(void **state) {
     (void)schedule(wheel, 600 * TICK, COUNT);
     assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
     static const struct {
-        uint64_t slots, slots_used, active, garbage;
+        uint64_t slots, slots_used, active, idle;
     } levels[] = {{1024, 1, COUNT - 1, 1}, {512, 1, 1, 0}};
     for (size_t k = 0; k < 2; k++) {
         verge_wheel_level_stats stats = {.struct_size = sizeof(stats)};
@@ -481,8 +480,8 @@ static void levels_say_what_they_hold(void **state) {
         assert_int_equal(stats.slots, levels[k].slots);
         assert_int_equal(stats.slots_used, levels[k].slots_used);
         assert_int_equal(stats.active, levels[k].active);
-        assert_int_equal(stats.garbage, levels[k].garbage);
-        assert_int_equal(stats.capacity, levels[k].active + levels[k].garbage);
+        assert_int_equal(stats.idle, levels[k].idle);
+        assert_int_equal(stats.capacity, levels[k].active + levels[k].idle);
         const uint64_t slots = levels[k].slots;
         const uint64_t counts = k > 0 ? slots * sizeof(uint32_t) : 0; /* of upper slots */
         const uint64_t lanes = (stats.bytes - slots / 8 - counts) / (slots * sizeof(void *));

@@ -19,7 +19,7 @@ static void the_batch_is_gone_already(void **state) {
         const struct snapshot before = snapshot_of(wheel);
         verge_expiry expiry;
         assert_int_equal(verge_wheel_cancel(wheel, out[i].timer, NULL), -ENOENT);
-        assert_int_equal(verge_wheel_reschedule(wheel, out[i].timer, 3 * SECOND), -ENOENT);
+        assert_int_equal(verge_wheel_reset(wheel, out[i].timer, 3 * SECOND), -ENOENT);
         assert_int_equal(verge_wheel_get(wheel, out[i].timer, &expiry), -ENOENT);
         assert_unchanged(wheel, &before);
     }
@@ -55,7 +55,7 @@ static void handlers_change_other_timers(void **state) {
                 cancelled[other] |= expected == 0;
             } else {
                 const uint64_t deadline_ns = now_ns + verge_test_below(&random, 50 * TICK);
-                assert_int_equal(verge_wheel_reschedule(wheel, timers[other], deadline_ns), expected);
+                assert_int_equal(verge_wheel_reset(wheel, timers[other], deadline_ns), expected);
             }
         }
         assert_well(wheel);
@@ -134,7 +134,7 @@ static int move_and_add(void *context, const verge_expiry *timer) {
         return 0; /* one that was added meanwhile */
     }
     walk->visits++;
-    assert_int_equal(verge_wheel_reschedule(walk->wheel, timer->timer, timer->deadline_ns / 2 + TICK), 0);
+    assert_int_equal(verge_wheel_reset(walk->wheel, timer->timer, timer->deadline_ns / 2 + TICK), 0);
     (void)schedule(walk->wheel, SECOND, TIMERS);
     return 0;
 }
@@ -143,7 +143,7 @@ static int clear_and_compact(void *context, const verge_expiry *timer) {
     struct walk *walk = context;
     (void)timer;
     walk->visits++;
-    verge_wheel_clear(walk->wheel);
+    verge_wheel_cancel_all(walk->wheel);
     verge_wheel_compact(walk->wheel);
     return 0;
 }
@@ -193,7 +193,7 @@ static int clear_some_and_walk(void *context, const verge_expiry *timer) {
     const size_t number = number_of_expiry(timer);
     walk->visits[number]++;
     if (number % 3 == 0) {
-        assert_int_equal(verge_timeout_clear(walk->wheel, &walk->timeouts[number].timeout), 0);
+        assert_int_equal(verge_timeout_cancel(walk->wheel, &walk->timeouts[number].timeout), 0);
     }
     assert_int_equal(verge_wheel_iterate(walk->wheel, nothing, NULL), 0);
     return 0;
@@ -210,7 +210,7 @@ static void a_walk_in_a_walk(void **state) {
         walk = (struct timeout_walk){.wheel = wheel_new(&options)};
         for (uintptr_t i = 0; i < TIMERS; i++) {
             walk.timeouts[i].number = i;
-            assert_int_equal(verge_timeout_set(walk.wheel, &walk.timeouts[i].timeout, 5 * TICK - i * 37 % TIMERS), 0);
+            assert_int_equal(verge_timeout_start(walk.wheel, &walk.timeouts[i].timeout, 5 * TICK - i * 37 % TIMERS), 0);
         }
         verge_expiry out;
         assert_int_equal(verge_wheel_poll(walk.wheel, 6 * TICK, &out, 1), 1);

@@ -102,7 +102,7 @@ static void reach(void **state) {
     }
 }
 
-/* Sleeping until the wake-up again and again gets there, in few turns. */
+/* Sleeping until the wake-up again and again gets there, in few rounds. */
 static void sleeping_until_the_wakeup(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {
@@ -115,9 +115,9 @@ static void sleeping_until_the_wakeup(void **state) {
             for (uint64_t deadline_ns = start_ns; deadline_ns <= largest_ns; deadline_ns++) {
                 tiny_restart(wheel, start_ns);
                 (void)schedule(wheel, deadline_ns, 1);
-                size_t turns = 0;
+                size_t rounds = 0;
                 while (poll_count(wheel, verge_wheel_next_wakeup(wheel)) == 0) {
-                    assert_true(++turns <= tiny->level_count);
+                    assert_true(++rounds <= tiny->level_count);
                 }
                 assert_int_equal(verge_wheel_now(wheel), verge_wheel_fires_at(wheel, deadline_ns));
             }

@@ -114,7 +114,7 @@ static bool change_one(verge_wheel *wheel, enum change change, uint64_t start_ns
         assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
         (void)schedule(wheel, deadline_ns, 1);
     } else {
-        assert_int_equal(verge_wheel_reschedule(wheel, timer, deadline_ns), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timer, deadline_ns), 0);
     }
     return true;
 }
@@ -161,7 +161,7 @@ static void moved_at_each_moment(void **state) {
                         tiny_restart(wheel, start_ns);
                         const verge_timer timer = schedule(wheel, from_ns, 1);
                         tiny_wait(wheel, moment_ns + 1);
-                        assert_int_equal(verge_wheel_reschedule(wheel, timer, to_ns), 0);
+                        assert_int_equal(verge_wheel_reset(wheel, timer, to_ns), 0);
                         const uint64_t fires_ns = verge_wheel_fires_at(wheel, to_ns);
                         tiny_wait(wheel, fires_ns);
                         assert_fires(wheel, fires_ns, timer);

@@ -72,7 +72,7 @@ static void zeroed_then_neighbour_cleared(void) {
     verge_wheel *wheel = wheel_with(&the_timeout, 0);
     set(wheel, &neighbour, 5 * TICK);
     memset(&the_timeout, 0, sizeof(the_timeout));
-    (void)verge_timeout_clear(wheel, &neighbour);
+    (void)verge_timeout_cancel(wheel, &neighbour);
 }
 
 static void overwritten_then_polled(void) {
@@ -84,29 +84,29 @@ static void overwritten_then_polled(void) {
 
 static void set_on_another_wheel(void) {
     (void)wheel_with(&the_timeout, 0);
-    (void)verge_timeout_set(wheel_new(NULL), &the_timeout, HOUR);
+    (void)verge_timeout_start(wheel_new(NULL), &the_timeout, HOUR);
 }
 
 static void set_on_another_wheel_from_between(void) {
     (void)wheel_with(&the_timeout, 4);
-    (void)verge_timeout_set(wheel_new(NULL), &the_timeout, HOUR);
+    (void)verge_timeout_start(wheel_new(NULL), &the_timeout, HOUR);
 }
 
 static void cleared_on_another_wheel(void) {
     (void)wheel_with(&the_timeout, 0);
-    (void)verge_timeout_clear(wheel_new(NULL), &the_timeout);
+    (void)verge_timeout_cancel(wheel_new(NULL), &the_timeout);
 }
 
 static void cleared_on_another_wheel_from_between(void) {
     (void)wheel_with(&the_timeout, 4);
-    (void)verge_timeout_clear(wheel_new(NULL), &the_timeout);
+    (void)verge_timeout_cancel(wheel_new(NULL), &the_timeout);
 }
 
 static void zeroed_or_overwritten_while_set(void **state) {
     (void)state;
-    assert_aborts(zeroed_then_polled, "freed, copied or zeroed before verge_timeout_clear");
-    assert_aborts(zeroed_then_neighbour_cleared, "freed, copied or zeroed before verge_timeout_clear");
-    assert_aborts(overwritten_then_polled, "freed, copied or zeroed before verge_timeout_clear");
+    assert_aborts(zeroed_then_polled, "freed, copied or zeroed before verge_timeout_cancel");
+    assert_aborts(zeroed_then_neighbour_cleared, "freed, copied or zeroed before verge_timeout_cancel");
+    assert_aborts(overwritten_then_polled, "freed, copied or zeroed before verge_timeout_cancel");
 }
 
 static void used_with_two_wheels(void **state) {

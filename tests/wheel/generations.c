@@ -7,19 +7,19 @@
 static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
     const verge_timer timer = schedule(wheel, deadline_ns, 1);
     const verge_timer last = timer | UINT32_MAX;
-    verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->timer.word = last;
+    verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->timer.tag = last;
     return last;
 }
 
 static void assert_retired(verge_wheel *wheel, verge_timer timer, uint64_t count) {
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
-    assert_int_equal(stats_of(wheel).records_retired, count);
-    assert_int_equal(stats_of(wheel).records, 12 - count); /* of the first that there is memory for */
+    assert_int_equal(stats_of(wheel).nodes_retired, count);
+    assert_int_equal(stats_of(wheel).nodes, 12 - count); /* of the first that there is memory for */
     for (size_t i = 0; i < 200; i++) {
         const verge_timer other = schedule(wheel, verge_wheel_now(wheel) + SECOND, i);
         assert_int_not_equal(verge__handle_index(other), verge__handle_index(timer));
     }
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_get(wheel, timer, &(verge_expiry){0}), -ENOENT);
     assert_null(verge_wheel_check(wheel));
 }
@@ -46,10 +46,10 @@ static void a_cleared_node_is_retired(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     const verge_timer timer = last_of_its_node(wheel, SECOND);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_retired(wheel, timer, 1);
     verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).records_retired, 1);
+    assert_int_equal(stats_of(wheel).nodes_retired, 1);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
     wheel_end(wheel);
 }
@@ -64,14 +64,14 @@ static void a_slab_with_a_retired_node_stays(void **state) {
         timers[i] = schedule(wheel, HOUR, i);
     }
     timers[COUNT - 1] |= UINT32_MAX;
-    verge__nodes_at(&wheel->nodes, verge__handle_index(timers[COUNT - 1]))->timer.word = timers[COUNT - 1];
+    verge__nodes_at(&wheel->nodes, verge__handle_index(timers[COUNT - 1]))->timer.tag = timers[COUNT - 1];
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
     verge_wheel_compact(wheel);
     assert_null(verge_wheel_check(wheel));
-    assert_int_equal(stats_of(wheel).records_retired, 1);
-    assert_int_equal(stats_of(wheel).records, 2 * VERGE__SLAB_NODES - 1); /* the others went, but for the first */
+    assert_int_equal(stats_of(wheel).nodes_retired, 1);
+    assert_int_equal(stats_of(wheel).nodes, 2 * VERGE__SLAB_NODES - 1); /* the others went, but for the first */
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), -ENOENT);
         const verge_timer other = schedule(wheel, HOUR, i);

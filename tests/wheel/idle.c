@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G7: what cancelled and moved timers leave behind never exceeds the live ones plus 4096 - in a storm of cancels, in a
- * backlog, in ordered wheels, and when the live ones have gone. And what was left behind does no harm: it is no
- * backlog, it holds up no poll, and it costs a poll no more work than its entries.
+ * G7: what cancelled and moved timers leave behind never exceeds the pending ones plus 4096 - in a storm of cancels, in
+ * a backlog, in ordered wheels, and when the pending ones have gone. And what was left behind does no harm: it is no
+ * backlog, it holds up no poll, and it costs a poll no more work than its nodes.
  */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
-enum { GARBAGE_MORE = 4096 };
+enum { IDLE_MORE = 4096 };
 
 static verge_expiry out[100000];
 
@@ -15,8 +15,8 @@ static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_OR
 
 static void assert_bounded(const verge_wheel *wheel) {
     const verge_wheel_stats stats = stats_of(wheel);
-    if (stats.garbage > stats.timers + GARBAGE_MORE) {
-        fail_msg("%zu timers, %zu entries of garbage", (size_t)stats.timers, (size_t)stats.garbage);
+    if (stats.idle > stats.timers + IDLE_MORE) {
+        fail_msg("%zu timers, %zu idle nodes", (size_t)stats.timers, (size_t)stats.idle);
     }
 }
 
@@ -78,7 +78,7 @@ static void a_storm_of_cancels(void **state) {
     }
 }
 
-/* A few live ones, and timers that come and go beside them, ever earlier, ever later, and anywhere. */
+/* A few pending ones, and timers that come and go beside them, ever earlier, ever later, and anywhere. */
 static void a_storm_of_requests(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
@@ -91,7 +91,7 @@ static void a_storm_of_requests(void **state) {
             const uint64_t ticks = n % 3 == 0 ? n : n % 3 == 1 ? count - n : verge_test_below(&random, count);
             const verge_timer timer = schedule(wheel, now_ns + (10 + ticks) * TICK, n);
             if (n % 5 == 0) {
-                assert_int_equal(verge_wheel_reschedule(wheel, timer, now_ns + (5 + ticks / 2) * TICK), 0);
+                assert_int_equal(verge_wheel_reset(wheel, timer, now_ns + (5 + ticks / 2) * TICK), 0);
             }
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
             assert_bounded(wheel);
@@ -130,8 +130,8 @@ static void a_storm_of_cancels_in_a_backlog(void **state) {
     }
 }
 
-/* Timers expire, whose number had allowed for the garbage there is. */
-static void when_the_live_ones_have_gone(void **state) {
+/* Timers expire, whose number had allowed for the idle nodes there are. */
+static void when_the_pending_ones_have_gone(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 1000, 50000, 1000000};
     const size_t count = test_scaled(100000);
@@ -173,8 +173,8 @@ static void compact_drops_all_of_it(void **state) {
         free(schedule_many(wheel, 1000, SECOND, TICK));
         cancel_many(wheel, schedule_many(wheel, 5000, SECOND, TICK), 5000);
         verge_wheel_compact(wheel);
-        assert_int_equal(stats_of(wheel).garbage, 0);
-        assert_int_equal(stats_of(wheel).entries, 1000);
+        assert_int_equal(stats_of(wheel).idle, 0);
+        assert_int_equal(stats_of(wheel).linked, 1000);
         wheel_end(wheel);
     }
 }
@@ -227,7 +227,7 @@ static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
         assert_int_equal(verge_wheel_poll(wheel, 20 * TICK, out, 1), 1);
         const verge_timer left = timers[1 - number_of(out[0].data)];
         assert_true(verge_wheel_has_backlog(wheel));
-        assert_int_equal(verge_wheel_reschedule(wheel, left, moved_ns), 0);
+        assert_int_equal(verge_wheel_reset(wheel, left, moved_ns), 0);
         assert_quiet(wheel, 20 * TICK); /* at the latest, it has left its tick now */
         assert_false(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_next_deadline(wheel), moved_ns);
@@ -237,20 +237,20 @@ static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
     }
 }
 
-/* What is sorted is not sorted again for the sake of garbage that lies elsewhere. */
-static void garbage_does_not_make_a_sorted_tick_dearer(void **state) {
+/* What is sorted is not sorted again for the sake of idle nodes that lie elsewhere. */
+static void idle_nodes_do_not_make_a_sorted_tick_dearer(void **state) {
     (void)state;
     enum { COUNT = 20000 };
     static const size_t limits[][2] = {{300, 0}, {50000, 1}, {50000, 100}};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         uint64_t work[2];
-        for (size_t garbage = 0; garbage < 2; garbage++) {
+        for (size_t with_idle = 0; with_idle < 2; with_idle++) {
             verge_wheel *wheel = wheel_with(VERGE_ORDER_FIFO, limits[i][1]);
-            const size_t cancelled = garbage * (COUNT * 3 / 8);
+            const size_t cancelled = with_idle * (COUNT * 3 / 8);
             verge_timer *timers = schedule_many(wheel, cancelled + 1, HOUR, TICK);
             free(schedule_many(wheel, COUNT, 10 * TICK, 0));
             cancel_many(wheel, timers, cancelled + 1);
-            work[garbage] = poll_all(wheel, 20 * TICK, COUNT, limits[i][0], limits[i][1]);
+            work[with_idle] = poll_all(wheel, 20 * TICK, COUNT, limits[i][0], limits[i][1]);
             wheel_end(wheel);
         }
         assert_true(work[1] <= work[0] + work[0] / 2);
@@ -258,7 +258,7 @@ static void garbage_does_not_make_a_sorted_tick_dearer(void **state) {
 }
 
 /* A slot of an upper level in which much is idle comes down a little at each tick. */
-static void a_slot_with_idle_entries_comes_down_by_and_by(void **state) {
+static void a_slot_with_idle_nodes_comes_down_by_and_by(void **state) {
     (void)state;
     enum { COUNT = 60000, CANCELLED = COUNT / 2, SLOT = 1 << 17 };
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 0);
@@ -272,14 +272,14 @@ static void a_slot_with_idle_entries_comes_down_by_and_by(void **state) {
     wheel_end(wheel);
 }
 
-/* A limited poll that goes to the next timer returns it, garbage or not. */
-static void poll_to_next_returns_what_is_due_beside_garbage(void **state) {
+/* A limited poll that goes to the next timer returns it, with idle nodes and without. */
+static void poll_to_next_returns_what_is_due_beside_idle_nodes(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1000);
     assert_quiet(wheel, 100 * TICK);
-    const size_t live = test_scaled(100000);
-    free(schedule_many(wheel, live, 9000000 * TICK, 0));
-    const size_t cancelled = live * 37 / 100;
+    const size_t pending = test_scaled(100000);
+    free(schedule_many(wheel, pending, 9000000 * TICK, 0));
+    const size_t cancelled = pending * 37 / 100;
     verge_timer *timers = schedule_many(wheel, cancelled, 5000000 * TICK, TICK);
     free(schedule_many(wheel, 600, 110 * TICK - 500, 0));
     cancel_many(wheel, timers, cancelled);
@@ -299,11 +299,11 @@ static void a_request_moves_nothing(void **state) {
     verge__node *const *place = node->pprev;
     for (uint64_t i = 0; i < 500; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-        assert_int_equal(stats_of(wheel).garbage, 1);
+        assert_int_equal(stats_of(wheel).idle, 1);
         timer = schedule(wheel, 30 * SECOND + i * TICK, 1);
-        assert_int_equal(stats_of(wheel).garbage, 0);
+        assert_int_equal(stats_of(wheel).idle, 0);
         assert_ptr_equal(node->pprev, place);
-        assert_int_equal(stats_of(wheel).entries, 2);
+        assert_int_equal(stats_of(wheel).linked, 2);
     }
     assert_well(wheel);
     assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, out, 1), 1);
@@ -312,7 +312,7 @@ static void a_request_moves_nothing(void **state) {
     wheel_end(wheel);
 }
 
-/* Each comes out once, whether entries are kept or withdrawn. */
+/* Each comes out once, whether nodes are kept or withdrawn. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 5000 };
@@ -333,7 +333,7 @@ static void none_is_lost_in_a_storm(void **state) {
                 }
                 const uint64_t deadline_ns =
                     now_ns + verge_test_below(&random, 6) * 40 * TICK; /* few ticks: long lists */
-                assert_int_equal(verge_wheel_rearm(wheel, &timers[which], deadline_ns, data_of(which)), 0);
+                assert_int_equal(verge_wheel_start_or_reset(wheel, &timers[which], deadline_ns, data_of(which)), 0);
             }
             assert_well(wheel);
             assert_bounded(wheel);
@@ -362,14 +362,14 @@ int main(void) {
         cmocka_unit_test(a_storm_of_cancels),
         cmocka_unit_test(a_storm_of_requests),
         cmocka_unit_test(a_storm_of_cancels_in_a_backlog),
-        cmocka_unit_test(when_the_live_ones_have_gone),
+        cmocka_unit_test(when_the_pending_ones_have_gone),
         cmocka_unit_test(beyond_the_reach),
         cmocka_unit_test(compact_drops_all_of_it),
         cmocka_unit_test(a_cancelled_due_timer_is_no_backlog),
         cmocka_unit_test(a_due_timer_that_is_moved_is_no_backlog),
-        cmocka_unit_test(garbage_does_not_make_a_sorted_tick_dearer),
-        cmocka_unit_test(a_slot_with_idle_entries_comes_down_by_and_by),
-        cmocka_unit_test(poll_to_next_returns_what_is_due_beside_garbage),
+        cmocka_unit_test(idle_nodes_do_not_make_a_sorted_tick_dearer),
+        cmocka_unit_test(a_slot_with_idle_nodes_comes_down_by_and_by),
+        cmocka_unit_test(poll_to_next_returns_what_is_due_beside_idle_nodes),
         cmocka_unit_test(a_request_moves_nothing),
         cmocka_unit_test(none_is_lost_in_a_storm),
     };

@@ -114,7 +114,7 @@ static void a_backlog_may_be_compacted(void **state) {
     }
 }
 
-/* Every poll does at most its share, and a wheel full of due timers empties all the same. */
+/* Every poll does at most what its limit allows, and a wheel full of due timers empties all the same. */
 static void a_work_limit_is_kept(void **state) {
     (void)state;
     static const size_t work_limits[] = {1, 2, 7, 64, 100, 1000};
@@ -127,7 +127,7 @@ static void a_work_limit_is_kept(void **state) {
             if (i % 4 == 0) {
                 assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
             } else if (i % 4 == 1) {
-                assert_int_equal(verge_wheel_reschedule(wheel, timer, TICK + (verge_test_magnitude(&random) >> 8)), 0);
+                assert_int_equal(verge_wheel_reset(wheel, timer, TICK + (verge_test_magnitude(&random) >> 8)), 0);
             }
         }
         size_t polls_left = 80000;
@@ -206,7 +206,7 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
         assert_quiet(wheel, tick * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
         most = stats.last_poll_work > most ? stats.last_poll_work : most;
-        moved_before = stats.entries_moved;
+        moved_before = stats.nodes_moved;
     }
     assert_true(most <= COUNT / 8);
     assert_true(moved_before >= COUNT - COUNT / 16);
@@ -232,7 +232,7 @@ static void a_long_slot_is_drained_evenly(void **state) {
         for (size_t i = 0; i < COUNT; i++) {
             const uint64_t deadline_ns = (START + i % SLOT) * TICK;
             if (kinds[kind].has_timeouts) {
-                assert_int_equal(verge_timeout_set(wheel, &timeouts[i], deadline_ns), 0);
+                assert_int_equal(verge_timeout_start(wheel, &timeouts[i], deadline_ns), 0);
             } else {
                 (void)schedule(wheel, deadline_ns, i);
             }
@@ -243,7 +243,7 @@ static void a_long_slot_is_drained_evenly(void **state) {
             assert_quiet(wheel, tick * TICK);
             const verge_wheel_stats stats = stats_of(wheel);
             most = stats.last_poll_work > most ? stats.last_poll_work : most;
-            moved[tick] = stats.entries_moved;
+            moved[tick] = stats.nodes_moved;
         }
         assert_int_equal(moved[START - SLOT - 1], 0);
         assert_in_range(moved[START - SLOT / 2], COUNT / 4, COUNT);
@@ -272,7 +272,7 @@ static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
         assert_in_range(most, 1, COUNT / 64);
         assert_int_equal(verge_wheel_poll(wheel, (start + SLOT) * TICK, out, COUNT_OF(out)), COUNT);
         verge_wheel_compact(wheel);
-        assert_int_equal(verge_wheel_set_start(wheel, 0), 0);
+        assert_int_equal(verge_wheel_set_start_time(wheel, 0), 0);
     }
     wheel_end(wheel);
 }
@@ -290,7 +290,7 @@ static void a_short_slot_is_drained_before_it(void **state) {
     for (uint64_t tick = 1; tick < START; tick++) {
         assert_quiet(wheel, tick * TICK);
     }
-    assert_true(stats_of(wheel).entries_moved >= COUNT / 2 - VERGE__SHARE);
+    assert_true(stats_of(wheel).nodes_moved >= COUNT / 2 - VERGE__PORTION);
     wheel_end(wheel);
 }
 
@@ -306,7 +306,7 @@ static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to
     return most;
 }
 
-/* However many there are of a tick, no poll has more than two shares; also if idle ones are dropped in
+/* However many there are of a tick, no poll has more than two portions; also if idle ones are dropped in
  * the middle of it. */
 static void a_dense_slot_is_drained_evenly(void **state) {
     (void)state;
@@ -318,17 +318,17 @@ static void a_dense_slot_is_drained_evenly(void **state) {
         for (size_t k = 0; k < count; k++) {
             (void)schedule(wheel, (START + k % SLOT_OF_512) * TICK, k);
         }
-        const uint64_t share = (count + SLOT_OF_512 - 1) / SLOT_OF_512 + VERGE__SHARE;
-        assert_in_range(busiest_poll(wheel, 1, START - SLOT_OF_512 / 2), 1, 2 * share);
+        const uint64_t portion = (count + SLOT_OF_512 - 1) / SLOT_OF_512 + VERGE__PORTION;
+        assert_in_range(busiest_poll(wheel, 1, START - SLOT_OF_512 / 2), 1, 2 * portion);
         if (i % 2 != 0) {
             verge_wheel_compact(wheel);
         }
-        assert_in_range(busiest_poll(wheel, START - SLOT_OF_512 / 2, START), 1, 2 * share);
+        assert_in_range(busiest_poll(wheel, START - SLOT_OF_512 / 2, START), 1, 2 * portion);
         wheel_end(wheel);
     }
 }
 
-/* A slot that begins soon, and gets its entries now: it has less time. */
+/* A slot that begins soon, and gets its nodes now: it has less time. */
 static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     (void)state;
     enum { COUNT = 100000, START = 5 * SLOT_OF_512, LEFT = 50 };
@@ -337,7 +337,7 @@ static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     for (size_t k = 0; k < COUNT; k++) { /* so far ahead that they are filed in level 1 */
         (void)schedule(wheel, (START - LEFT + SLOT_OF_512 + 8 + k % 400) * TICK, k);
     }
-    assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * VERGE__SHARE);
+    assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * VERGE__PORTION);
     wheel_end(wheel);
 }
 

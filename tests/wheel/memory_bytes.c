@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* G7: at most 48 bytes a timer at a million of them, bounded garbage, and memory that goes when the load goes. */
+/* G7: at most 48 bytes a timer at a million of them, few idle nodes, and memory that goes when the load goes. */
 #include "wheel/support.h"
 
 enum {
     BYTES_PER_TIMER_MAX = 48,
-    GARBAGE_CONSTANT_MAX = 4096,
+    IDLE_CONSTANT_MAX = 4096,
     BYTES_KEPT_MAX = 4 << 20, /* by a wheel that was large once */
     SLAB = 512,               /* nodes that go back together */
     SLAB_BYTES = 40 * SLAB,
@@ -59,9 +59,9 @@ static void assert_bytes(const struct fixture *fixture) {
     assert_in_range(stats.bytes, 1, fixture->count * each + constant);
 }
 
-static void assert_garbage_bounded(const struct fixture *fixture) {
+static void assert_idle_bounded(const struct fixture *fixture) {
     const verge_wheel_stats stats = stats_of(fixture->wheel);
-    assert_true(stats.garbage <= stats.timers + GARBAGE_CONSTANT_MAX);
+    assert_true(stats.idle <= stats.timers + IDLE_CONSTANT_MAX);
 }
 
 static void drain(struct fixture *fixture, uint64_t until_ns) {
@@ -87,7 +87,7 @@ static void a_small_wheel_takes_little(void **state) {
         verge_wheel_preset preset;
         size_t empty_bytes_max;
         size_t handle_bytes_max;
-    } wheels[] = {{VERGE_PRESET_DEFAULT, 4096, 5120}, {VERGE_PRESET_MILLISECONDS, 5120, 6144}};
+    } wheels[] = {{VERGE_PRESET_DEFAULT, 4096, 5120}, {VERGE_PRESET_YOUR_UNIT, 5120, 6144}};
     for (size_t i = 0; i < COUNT_OF(wheels) * 2; i++) {
         const size_t empty_bytes_max = wheels[i / 2].empty_bytes_max;
         const bool has_timeouts = i % 2 != 0;
@@ -97,7 +97,7 @@ static void a_small_wheel_takes_little(void **state) {
         assert_in_range(memory.bytes_in_use, 1, empty_bytes_max);
         for (uint64_t k = 1; k <= FEW; k++) {
             if (has_timeouts) {
-                assert_int_equal(verge_timeout_set(wheel, &timeouts[k - 1], k * SECOND), 0);
+                assert_int_equal(verge_timeout_start(wheel, &timeouts[k - 1], k * SECOND), 0);
             } else {
                 (void)schedule(wheel, k * SECOND, k);
             }
@@ -154,9 +154,9 @@ static void a_million_moved_at_random(void **state) {
     for (size_t i = 0; i < fixture.count; i++) {
         const size_t index = (size_t)verge_test_below(&fixture.random, fixture.count);
         const uint64_t deadline_ns = random_deadline(&fixture);
-        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[index], deadline_ns), 0);
+        assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[index], deadline_ns), 0);
         if (i % 1024 == 0) {
-            assert_garbage_bounded(&fixture);
+            assert_idle_bounded(&fixture);
         }
     }
     assert_bytes(&fixture);
@@ -172,7 +172,7 @@ static void a_million_cancelled_and_scheduled_again(void **state) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[index], NULL), 0);
         fixture.timers[index] = schedule(fixture.wheel, random_deadline(&fixture), index);
         if (i % 1024 == 0) {
-            assert_garbage_bounded(&fixture);
+            assert_idle_bounded(&fixture);
         }
     }
     assert_bytes(&fixture);
@@ -180,14 +180,14 @@ static void a_million_cancelled_and_scheduled_again(void **state) {
 }
 
 /* Without any poll: one timer moved earlier a million times, and all of them moved earlier one after the other. */
-static void garbage_of_moves_is_bounded_without_a_poll(void **state) {
+static void idle_nodes_of_moves_are_bounded_without_a_poll(void **state) {
     (void)state;
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY);
     const verge_timer one = schedule(fixture.wheel, 2 * HOUR + fixture.count * TICK, 1);
     for (size_t i = fixture.count; i > 0; i--) {
-        assert_int_equal(verge_wheel_reschedule(fixture.wheel, one, 2 * HOUR + i * TICK), 0);
-        assert_garbage_bounded(&fixture);
+        assert_int_equal(verge_wheel_reset(fixture.wheel, one, 2 * HOUR + i * TICK), 0);
+        assert_idle_bounded(&fixture);
     }
     const size_t bytes_of_one = fixture.memory.bytes_in_use;
     assert_true(bytes_of_one < (size_t)1 << 20);
@@ -195,22 +195,21 @@ static void garbage_of_moves_is_bounded_without_a_poll(void **state) {
     fill(&fixture);
     for (uint64_t round = 1; round <= 10; round++) {
         for (size_t i = 0; i < fixture.count; i++) {
-            assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], TICK + HOUR / (round * 2) + i),
-                             0);
-            assert_garbage_bounded(&fixture);
+            assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], TICK + HOUR / (round * 2) + i), 0);
+            assert_idle_bounded(&fixture);
         }
     }
     tear_down(&fixture);
 }
 
-static void garbage_of_cancels_is_bounded_without_a_poll(void **state) {
+static void idle_nodes_of_cancels_are_bounded_without_a_poll(void **state) {
     (void)state;
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY);
     fill(&fixture);
     for (size_t i = 0; i < fixture.count; i++) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), 0);
-        assert_garbage_bounded(&fixture);
+        assert_idle_bounded(&fixture);
     }
     assert_int_equal(verge_wheel_count(fixture.wheel), 0);
     /* Nor does schedule and cancel of ever earlier and of ever later timers pile anything up. */
@@ -218,7 +217,7 @@ static void garbage_of_cancels_is_bounded_without_a_poll(void **state) {
         const uint64_t distance = i % 2 == 0 ? i : fixture.count - i;
         const verge_timer timer = schedule(fixture.wheel, HOUR + distance * TICK, i);
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timer, NULL), 0);
-        assert_garbage_bounded(&fixture);
+        assert_idle_bounded(&fixture);
     }
     tear_down(&fixture);
 }
@@ -270,7 +269,7 @@ static void memory_shrinks_around_those_who_stay(void **state) {
         }
     }
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).garbage, 0);
+    assert_int_equal(stats_of(fixture.wheel).idle, 0);
     assert_true(fixture.memory.bytes_in_use < bytes_full / 4 + BYTES_KEPT_MAX);
     for (size_t i = 0; i < fixture.count; i++) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, fixture.timers[i], NULL), i < 100 ? 0 : -ENOENT);
@@ -310,7 +309,7 @@ static void handles_survive_growing_and_shrinking(void **state) {
             assert_int_equal(verge_wheel_cancel(fixture.wheel, old_timers[i], NULL), round == 0 ? -EBADF : -ENOENT);
         }
         memcpy(old_timers, fixture.timers, fixture.count * sizeof(*old_timers));
-        verge_wheel_clear(fixture.wheel);
+        verge_wheel_cancel_all(fixture.wheel);
         verge_wheel_compact(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             assert_int_equal(verge_wheel_cancel(fixture.wheel, old_timers[i], NULL), -ENOENT);
@@ -368,9 +367,9 @@ static void a_slab_goes_back_with_its_last_timer(void **state) {
     }
     (void)schedule(fixture.wheel, 2000 * TICK, 0);
     drain(&fixture, 1000 * TICK);
-    assert_int_equal(stats_of(fixture.wheel).records, 2 * SLAB); /* of the first and of the last one */
+    assert_int_equal(stats_of(fixture.wheel).nodes, 2 * SLAB); /* of the first and of the last one */
     drain(&fixture, 2000 * TICK);
-    assert_int_equal(stats_of(fixture.wheel).records, SLAB);
+    assert_int_equal(stats_of(fixture.wheel).nodes, SLAB);
     tear_down(&fixture);
 }
 
@@ -400,11 +399,11 @@ static void memory_stays_until_the_ratio_is_reached(void **state) {
     const verge_wheel_stats full = stats_of(wheel);
     cancel_all(wheel, timers + MORE, MANY - MORE);
     poll_ticks(wheel, 1000);
-    assert_int_equal(stats_of(wheel).records, full.records);
+    assert_int_equal(stats_of(wheel).nodes, full.nodes);
     assert_int_equal(stats_of(wheel).bytes, full.bytes);
     cancel_all(wheel, timers + FEWER, MORE - FEWER);
     poll_ticks(wheel, 1000);
-    assert_true(stats_of(wheel).records < full.records / 2);
+    assert_true(stats_of(wheel).nodes < full.nodes / 2);
     assert_true(stats_of(wheel).bytes < full.bytes / 2);
     wheel_end(wheel);
 }
@@ -420,7 +419,7 @@ static void memory_goes_down_to_the_multiplier(void **state) {
     cancel_all(wheel, timers + USED, COUNT - USED);
     poll_ticks(wheel, UINT64_C(256) * 20);
     const uint64_t used_then = COUNT / compaction.ratio; /* when it began: it did not begin again */
-    assert_in_range(stats_of(wheel).records, compaction.multiplier * used_then - (uint64_t)2 * SLAB,
+    assert_in_range(stats_of(wheel).nodes, compaction.multiplier * used_then - (uint64_t)2 * SLAB,
                     compaction.multiplier * used_then + SLAB);
     wheel_end(wheel);
 }
@@ -439,14 +438,14 @@ static void a_few_timers_keep_their_slabs(void **state) {
         }
     }
     poll_ticks(fixture.wheel, 1000);
-    assert_int_equal(stats_of(fixture.wheel).records, STAY * SLAB);
+    assert_int_equal(stats_of(fixture.wheel).nodes, STAY * SLAB);
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).records, STAY * SLAB);
+    assert_int_equal(stats_of(fixture.wheel).nodes, STAY * SLAB);
     for (size_t i = 5; i < MANY; i += MANY / STAY) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
     }
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).records, SLAB); /* the first one stays */
+    assert_int_equal(stats_of(fixture.wheel).nodes, SLAB); /* the first one stays */
     assert_true(fixture.memory.bytes_in_use < (size_t)2 * SLAB_BYTES);
     tear_down(&fixture);
 }
@@ -473,7 +472,7 @@ static void low_slabs_are_filled_first(void **state) {
         }
     }
     poll_ticks(wheel, 2000);
-    assert_true(stats_of(wheel).records <= MANY / 2);
+    assert_true(stats_of(wheel).nodes <= MANY / 2);
     wheel_end(wheel);
 }
 
@@ -514,17 +513,17 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     }
     cancel_all(wheel, timers, kept);
     verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).records, SLAB); /* the first one stays */
+    assert_int_equal(stats_of(wheel).nodes, SLAB); /* the first one stays */
     wheel_end(wheel);
 }
 
-/* The level that a timer's entry is to be filed in is there when it comes up, though it is empty until then; also if
+/* The level that a timer's node is to be filed in is there when it comes up, though it is empty until then; also if
  * the timer is the first of all. */
 static void compact_keeps_the_level_of_a_timer_that_was_moved(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     const verge_timer timer = schedule(wheel, 10 * TICK, 7);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, YEAR), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timer, YEAR), 0);
     verge_wheel_compact(wheel);
     assert_quiet(wheel, 20 * TICK);
     assert_well(wheel);
@@ -546,8 +545,8 @@ int main(void) {
         cmocka_unit_test(a_small_wheel_takes_little),
         cmocka_unit_test(cancels_alone_give_back),
         cmocka_unit_test(polls_alone_give_back),
-        cmocka_unit_test(garbage_of_moves_is_bounded_without_a_poll),
-        cmocka_unit_test(garbage_of_cancels_is_bounded_without_a_poll),
+        cmocka_unit_test(idle_nodes_of_moves_are_bounded_without_a_poll),
+        cmocka_unit_test(idle_nodes_of_cancels_are_bounded_without_a_poll),
         cmocka_unit_test(memory_shrinks_with_the_load),
         cmocka_unit_test(memory_shrinks_while_idle),
         cmocka_unit_test(memory_shrinks_around_those_who_stay),

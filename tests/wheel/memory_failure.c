@@ -32,7 +32,7 @@ static void assert_consistent(struct scenario *scenario) {
 static void assert_nothing_changed(struct scenario *scenario, const struct snapshot *before) {
     struct snapshot after = snapshot_of(scenario->wheel);
     after.stats.bytes = before->stats.bytes;
-    after.stats.records = before->stats.records;
+    after.stats.nodes = before->stats.nodes;
     assert_memory_equal(&after, before, sizeof(after));
     assert_consistent(scenario);
     scenario->failures++;
@@ -43,7 +43,7 @@ static void try_schedule(struct scenario *scenario, uint64_t deadline_ns) {
     const uint64_t memory_failures = scenario->memory.failures;
     const size_t index = scenario->count;
     verge_timer timer = 0;
-    const int error = verge_wheel_schedule(scenario->wheel, deadline_ns, data_of(index), &timer);
+    const int error = verge_wheel_start(scenario->wheel, deadline_ns, data_of(index), &timer);
     assert_true(index < TIMERS_MAX);
     if (error != 0) {
         assert_int_equal(error, -ENOMEM);
@@ -61,7 +61,7 @@ static void try_schedule(struct scenario *scenario, uint64_t deadline_ns) {
 
 static void try_reschedule(struct scenario *scenario, size_t index, uint64_t deadline_ns) {
     const struct snapshot before = snapshot_of(scenario->wheel);
-    const int error = verge_wheel_reschedule(scenario->wheel, scenario->timers[index].timer, deadline_ns);
+    const int error = verge_wheel_reset(scenario->wheel, scenario->timers[index].timer, deadline_ns);
     if (error == 0) {
         scenario->timers[index].deadline_ns = deadline_ns;
         return;
@@ -148,7 +148,7 @@ static void play(struct scenario *scenario) {
         try_schedule(scenario, 11 * YEAR + i * DAY);
     }
     do_poll(scenario, 12 * YEAR);
-    verge_wheel_clear(scenario->wheel);
+    verge_wheel_cancel_all(scenario->wheel);
     for (size_t i = 0; i < scenario->count; i++) {
         scenario->timers[i].pending = false;
     }
@@ -203,8 +203,8 @@ int main(void) {
     static verge_wheel_options fifo;
     static verge_wheel_options wide;
     static const uint8_t bits[] = {10, 10, 10, 14};
-    if (verge_wheel_options_init(&plain) != 0 || verge_wheel_options_init(&fifo) != 0 ||
-        verge_wheel_options_init(&wide) != 0 || verge_wheel_options_levels(&wide, TICK, bits, 4) != 0) {
+    if (verge_wheel_options_init(&plain, sizeof(plain)) != 0 || verge_wheel_options_init(&fifo, sizeof(fifo)) != 0 ||
+        verge_wheel_options_init(&wide, sizeof(wide)) != 0 || verge_wheel_options_levels(&wide, TICK, bits, 4) != 0) {
         return 1;
     }
     fifo.order = VERGE_ORDER_FIFO;

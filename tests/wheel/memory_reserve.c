@@ -59,7 +59,7 @@ static void random_operations(struct fixture *fixture, size_t room, size_t opera
         } else if (which < 6 && fixture->count > 0) {
             const size_t index = (size_t)verge_test_below(&random, fixture->count);
             const uint64_t deadline_ns = random_deadline(fixture, &random);
-            assert_int_equal(verge_wheel_reschedule(fixture->wheel, fixture->timers[index], deadline_ns), 0);
+            assert_int_equal(verge_wheel_reset(fixture->wheel, fixture->timers[index], deadline_ns), 0);
         } else if (which == 6 && fixture->count > 0) {
             const size_t index = (size_t)verge_test_below(&random, fixture->count);
             assert_int_equal(verge_wheel_cancel(fixture->wheel, fixture->timers[index], NULL), 0);
@@ -101,13 +101,13 @@ static void the_room_is_kept(void **state) {
     fixture.memory.fail_from = fixture.memory.calls + 1;
     for (int round = 0; round < 3; round++) {
         fill(&fixture, ROOM, SECOND);
-        verge_wheel_clear(fixture.wheel);
+        verge_wheel_cancel_all(fixture.wheel);
         fill(&fixture, ROOM, HOUR);
         verge_expiry *out = calloc(ROOM, sizeof(*out));
         assert_int_equal(verge_wheel_poll(fixture.wheel, verge_wheel_now(fixture.wheel) + YEAR, out, ROOM), ROOM);
         free(out);
         verge_wheel_compact(fixture.wheel);
-        assert_true(stats_of(fixture.wheel).records >= ROOM);
+        assert_true(stats_of(fixture.wheel).nodes >= ROOM);
     }
     tear_down(&fixture);
 }
@@ -129,7 +129,7 @@ static void the_room_is_kept_to_the_last_node(void **state) {
         assert_quiet(fixture.wheel, tick * TICK);
     }
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).records, 41 * SLAB);
+    assert_int_equal(stats_of(fixture.wheel).nodes, 41 * SLAB);
     fixture.memory.fail_from = fixture.memory.calls + 1;
     fill(&fixture, ROOM, TICK);
     assert_int_equal(fixture.memory.failures, 0);
@@ -164,8 +164,8 @@ static void timers_of_one_tick_in_several_levels(void **state) {
     uint64_t tick = 16;
     assert_quiet(fixture.wheel, tick * TICK);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], (tick + 2) * TICK), 0);
-        assert_int_equal(verge_wheel_reschedule(fixture.wheel, fixture.timers[i], deadline_ns), 0);
+        assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], (tick + 2) * TICK), 0);
+        assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], deadline_ns), 0);
         if (i % AT_ONCE == 0) {
             tick += 3;
             assert_quiet(fixture.wheel, tick * TICK);
@@ -183,7 +183,7 @@ static void reserve_zero_gives_it_up(void **state) {
     assert_int_equal(verge_wheel_reserve(fixture.wheel, count), 0);
     const size_t reserved_bytes = fixture.memory.bytes_in_use;
     verge_wheel_compact(fixture.wheel);
-    assert_true(stats_of(fixture.wheel).records >= count);
+    assert_true(stats_of(fixture.wheel).nodes >= count);
     assert_int_equal(verge_wheel_reserve(fixture.wheel, 0), 0);
     verge_wheel_compact(fixture.wheel);
     assert_true(fixture.memory.bytes_in_use < reserved_bytes / 4);
@@ -232,8 +232,10 @@ int main(void) {
     static verge_wheel_options ordered;
     static verge_wheel_options coarse;
     static verge_wheel_options limited;
-    if (verge_wheel_options_init(&plain) != 0 || verge_wheel_options_preset(&ordered, VERGE_PRESET_RUNTIME) != 0 ||
-        verge_wheel_options_preset(&coarse, VERGE_PRESET_THREE_LEVEL) != 0 || verge_wheel_options_init(&limited) != 0) {
+    if (verge_wheel_options_init(&plain, sizeof(plain)) != 0 ||
+        verge_wheel_options_preset(&ordered, sizeof(ordered), VERGE_PRESET_RUNTIME) != 0 ||
+        verge_wheel_options_preset(&coarse, sizeof(coarse), VERGE_PRESET_THREE_LEVEL) != 0 ||
+        verge_wheel_options_init(&limited, sizeof(limited)) != 0) {
         return 1;
     }
     ordered.order = VERGE_ORDER_DEADLINE;

@@ -16,10 +16,10 @@ static void one_slab_at_a_time(void **state) {
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
         timers[i] = schedule(wheel, DAY, i);
     }
-    uint64_t records = stats_of(wheel).records;
+    uint64_t records = stats_of(wheel).nodes;
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
-        const uint64_t left = stats_of(wheel).records;
+        const uint64_t left = stats_of(wheel).nodes;
         assert_true(left == records || left == records - SLAB);
         records = left;
     }
@@ -43,9 +43,9 @@ static void compact_gives_back_all_slabs_at_once(void **state) {
             assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
         }
     }
-    assert_int_equal(stats_of(wheel).records, SLABS * SLAB);
+    assert_int_equal(stats_of(wheel).nodes, SLABS * SLAB);
     verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).records, (verge_wheel_count(wheel) + 1) * SLAB); /* the first one stays */
+    assert_int_equal(stats_of(wheel).nodes, (verge_wheel_count(wheel) + 1) * SLAB); /* the first one stays */
     wheel_end(wheel);
 }
 
@@ -59,7 +59,7 @@ static void the_first_slab_doubles(void **state) {
         while (records < timers) {
             records = records < SLAB / 2 ? 2 * records : records < SLAB ? SLAB : records + SLAB;
         }
-        assert_int_equal(stats_of(wheel).records, records);
+        assert_int_equal(stats_of(wheel).nodes, records);
     }
     wheel_end(wheel);
 }

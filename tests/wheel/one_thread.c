@@ -32,7 +32,7 @@ static void on_another_thread(void (*use)(verge_wheel *wheel), verge_wheel *whee
 }
 
 static void schedule_one(verge_wheel *wheel) {
-    (void)verge_wheel_schedule(wheel, SECOND, NULL, NULL);
+    (void)verge_wheel_start(wheel, SECOND, NULL, NULL);
 }
 
 /* ---- what is allowed ---- */
@@ -105,14 +105,14 @@ static void expire_nothing(void *context, const verge_expiry *expiry) {
 }
 
 #define CALLS(CALL) \
-    CALL(schedule, verge_wheel_schedule(wheel, SECOND, NULL, NULL) == 0) \
-    CALL(reschedule, verge_wheel_reschedule(wheel, one_timer, SECOND)) \
-    CALL(rearm, verge_wheel_rearm(wheel, &one_timer, SECOND, NULL) == 0) \
+    CALL(schedule, verge_wheel_start(wheel, SECOND, NULL, NULL) == 0) \
+    CALL(reschedule, verge_wheel_reset(wheel, one_timer, SECOND)) \
+    CALL(rearm, verge_wheel_start_or_reset(wheel, &one_timer, SECOND, NULL) == 0) \
     CALL(cancel, verge_wheel_cancel(wheel, one_timer, NULL)) \
     CALL(get, verge_wheel_get(wheel, one_timer, &(verge_expiry){0}) == 0) \
-    CALL(set, verge_timeout_set(wheel, &one_timeout, SECOND) == 0) \
-    CALL(stop, verge_timeout_stop(wheel, &one_timeout)) \
-    CALL(clear_timeout, verge_timeout_clear(wheel, &one_timeout)) \
+    CALL(set, verge_timeout_start(wheel, &one_timeout, SECOND) == 0) \
+    CALL(stop, verge_timeout_pause(wheel, &one_timeout)) \
+    CALL(clear_timeout, verge_timeout_cancel(wheel, &one_timeout)) \
     CALL(poll, verge_wheel_poll(wheel, SECOND, NULL, 0)) \
     CALL(poll_exact, verge_wheel_poll_exact(wheel, SECOND, NULL, 0)) \
     CALL(poll_to_next, verge_wheel_poll_to_next(wheel, SECOND, NULL, 0)) \
@@ -128,8 +128,8 @@ static void expire_nothing(void *context, const verge_expiry *expiry) {
     CALL(reserve, verge_wheel_reserve(wheel, 1) == 0) \
     CALL(reserve_timeouts, verge_timeout_reserve(wheel, 1) == 0) \
     CALL(compact, verge_wheel_compact(wheel)) \
-    CALL(clear, verge_wheel_clear(wheel)) \
-    CALL(set_start, verge_wheel_set_start(wheel, SECOND) == 0) \
+    CALL(clear, verge_wheel_cancel_all(wheel)) \
+    CALL(set_start, verge_wheel_set_start_time(wheel, SECOND) == 0) \
     CALL(destroy, verge_wheel_destroy(wheel))
 
 #define USE(name, call) \

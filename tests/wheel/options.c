@@ -23,8 +23,8 @@ static void assert_accepted(const verge_wheel_options *options) {
     verge_wheel *wheel = wheel_new(options);
     verge_timer timer = 0;
     const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
-    assert_int_equal(verge_wheel_schedule(wheel, largest_ns, NULL, &timer), 0);
-    assert_int_equal(verge_wheel_schedule(wheel, verge_wheel_now(wheel) + 1, NULL, &timer), 0);
+    assert_int_equal(verge_wheel_start(wheel, largest_ns, NULL, &timer), 0);
+    assert_int_equal(verge_wheel_start(wheel, verge_wheel_now(wheel) + 1, NULL, &timer), 0);
     assert_int_equal(poll_count(wheel, UINT64_MAX), 2);
     wheel_end(wheel);
 }
@@ -32,7 +32,7 @@ static void assert_accepted(const verge_wheel_options *options) {
 static void defaults_are_the_default_preset(void **state) {
     (void)state;
     verge_wheel_options options;
-    assert_int_equal(verge_wheel_options_init(&options), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
     assert_int_equal(options.struct_size, sizeof(options));
     verge_wheel *wheel = wheel_new(&options);
     verge_wheel *other = wheel_new(NULL);
@@ -41,7 +41,7 @@ static void defaults_are_the_default_preset(void **state) {
     assert_int_equal(verge_wheel_level_count(wheel), verge_wheel_level_count(other));
     assert_int_equal(verge_wheel_largest_deadline(wheel), verge_wheel_largest_deadline(other));
     assert_int_equal(verge_wheel_now(other), 0);
-    assert_int_equal(verge_wheel_start(other), 0);
+    assert_int_equal(verge_wheel_start_time(other), 0);
     wheel_end(wheel);
     wheel_end(other);
 }
@@ -76,24 +76,27 @@ static void preset_of_unknown_kind_or_size_is_refused(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_TWO_LEVEL);
     const verge_wheel_options before = options;
-    assert_int_equal(verge_wheel_options_preset(&options, (verge_wheel_preset)99), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset(&options, (verge_wheel_preset)-1), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset_sized(&options, 0, VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset_sized(&options, 3, VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset_sized(&options, sizeof(options) + 8, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), (verge_wheel_preset)99), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), (verge_wheel_preset)-1), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, 0, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, 3, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(&options, SIZE_MAX, VERGE_PRESET_DEFAULT), -EINVAL);
     assert_memory_equal(&options, &before, sizeof(options));
-    assert_int_equal(verge_wheel_options_preset(NULL, VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_init(NULL), -EINVAL);
+    assert_int_equal(verge_wheel_options_preset(NULL, sizeof(verge_wheel_options), VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(NULL, sizeof(verge_wheel_options)), -EINVAL);
 }
 
 static void unknown_size_is_refused(void **state) {
     (void)state;
-    static const size_t sizes[] = {0, 1, sizeof(size_t), sizeof(verge_wheel_options) + 1, SIZE_MAX};
+    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 2 * sizeof(verge_wheel_options), SIZE_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-        options.struct_size = sizes[i];
-        assert_refused_for(&options, "struct_size");
+        verge_wheel_options options[2] = {options_of(VERGE_PRESET_DEFAULT), options_of(VERGE_PRESET_DEFAULT)};
+        options[0].struct_size = sizes[i];
+        assert_refused_for(options, "struct_size"); /* the second of them is what the library does not know */
     }
+    verge_wheel_options newer[2] = {options_of(VERGE_PRESET_DEFAULT)};
+    newer[0].struct_size = sizeof(newer);
+    assert_accepted(newer);
 }
 
 static void precision_is_a_power_of_two(void **state) {
@@ -319,21 +322,47 @@ static void timers_may_be_capped(void **state) {
     (void)schedule(wheel, 0, 3);
     const struct snapshot before = snapshot_of(wheel);
     verge_timer timer = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, SECOND, NULL, &timer), -ENOSPC);
-    assert_int_equal(verge_wheel_schedule_window(wheel, SECOND, 2 * SECOND, NULL, &timer), -ENOSPC);
-    assert_int_equal(verge_wheel_schedule_best_fit(wheel, SECOND, NULL, &timer, NULL), -ENOSPC);
+    assert_int_equal(verge_wheel_start(wheel, SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_start_window(wheel, SECOND, 2 * SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_start_best_fit(wheel, SECOND, NULL, &timer, NULL), -ENOSPC);
     assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
     assert_int_equal(timer, 0);
     assert_unchanged(wheel, &before);
-    assert_int_equal(verge_wheel_reschedule(wheel, first, 3 * SECOND), 0);
+    assert_int_equal(verge_wheel_reset(wheel, first, 3 * SECOND), 0);
     assert_int_equal(poll_count(wheel, TICK), 1);
     (void)schedule(wheel, SECOND, 4);
     assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
     assert_int_equal(verge_wheel_reserve(wheel, 1), 0);
     assert_int_equal(verge_wheel_reserve(wheel, SIZE_MAX), -ENOSPC);
     (void)schedule(wheel, SECOND, 5);
-    assert_int_equal(verge_wheel_schedule(wheel, SECOND, NULL, &timer), -ENOSPC);
+    assert_int_equal(verge_wheel_start(wheel, SECOND, NULL, &timer), -ENOSPC);
     wheel_end(wheel);
+}
+
+/* Moving a timer later writes its deadline alone, also in these wheels: it comes up at the old time. */
+static void a_cap_and_a_refused_past_keep_places(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+        options.timer_cap = kind == 1 ? 0 : 2;
+        options.past = kind == 0 ? VERGE_PAST_FIRES : VERGE_PAST_REJECTED;
+        verge_wheel *wheel = wheel_new(&options);
+        const verge_timer timer = schedule(wheel, 10 * TICK, 1);
+        verge_timeout timeout = {{0}};
+        assert_int_equal(verge_timeout_start(wheel, &timeout, 10 * TICK), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timer, 20 * TICK), 0);
+        assert_int_equal(verge_timeout_start(wheel, &timeout, 30 * TICK), 0);
+        assert_int_equal(stats_of(wheel).nodes_refiled, 0);
+        assert_int_equal(poll_count(wheel, 10 * TICK), 0);
+        assert_int_equal(stats_of(wheel).nodes_refiled, 2);
+        verge_timeout more = {{0}};
+        assert_int_equal(verge_timeout_start(wheel, &more, 40 * TICK), options.timer_cap == 0 ? 0 : -ENOSPC);
+        assert_int_equal(verge_wheel_reset(wheel, timer, 9 * TICK), kind == 0 ? 0 : -EINVAL);
+        assert_int_equal(poll_count(wheel, 20 * TICK), 1);
+        assert_int_equal(poll_count(wheel, 30 * TICK), 1);
+        verge_wheel_cancel_all(wheel);
+        wheel_end(wheel);
+    }
 }
 
 static void what_makes_no_levels_is_refused(void **state) {
@@ -416,6 +445,7 @@ int main(void) {
         cmocka_unit_test(levels_from_bits),
         cmocka_unit_test(levels_from_a_duration),
         cmocka_unit_test(timers_may_be_capped),
+        cmocka_unit_test(a_cap_and_a_refused_past_keep_places),
         cmocka_unit_test(what_makes_no_levels_is_refused),
         cmocka_unit_test(half_an_allocator_is_refused),
         cmocka_unit_test(what_explain_says),

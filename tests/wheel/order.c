@@ -100,9 +100,9 @@ static void fifo_counts_the_last_reschedule(void **state) {
     const verge_timer second = schedule(wheel, 2 * HOUR, 2);
     (void)schedule(wheel, HOUR, 3);
     const verge_timer fourth = schedule(wheel, SECOND, 4);
-    assert_int_equal(verge_wheel_reschedule(wheel, fourth, HOUR), 0); /* later */
-    assert_int_equal(verge_wheel_reschedule(wheel, second, HOUR), 0); /* earlier */
-    assert_int_equal(verge_wheel_reschedule(wheel, first, HOUR), 0);  /* to where it is */
+    assert_int_equal(verge_wheel_reset(wheel, fourth, HOUR), 0); /* later */
+    assert_int_equal(verge_wheel_reset(wheel, second, HOUR), 0); /* earlier */
+    assert_int_equal(verge_wheel_reset(wheel, first, HOUR), 0);  /* to where it is */
     ASSERT_FIRES_IN_ORDER(wheel, HOUR + TICK, 3, 4, 2, 1);
     wheel_end(wheel);
 }
@@ -157,8 +157,8 @@ static void the_past_precedes_what_comes_due_later(void **state) {
     }
 }
 
-/* A tick of several sorted runs, of which one becomes garbage between two polls. */
-static void cancelled_runs_leave_the_order_alone(void **state) {
+/* A tick of several sorted lists, of which the timers of one are cancelled between two polls. */
+static void cancelled_lists_leave_the_order_alone(void **state) {
     (void)state;
     enum { COUNT = 150 };
     for (size_t first = 0; first < COUNT; first += 30) {
@@ -187,7 +187,7 @@ static void cancelled_runs_leave_the_order_alone(void **state) {
     }
 }
 
-/* An upper slot of several chunks is drained in shares, and some of its timers have been moved on by then. */
+/* An upper slot of many nodes is drained in portions, and some of its timers have been moved on by then. */
 static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     (void)state;
     enum { COUNT = 300, SLOT = 64, UPPER_SLOT = SLOT * SLOT, START = 3 * UPPER_SLOT, END = 20 * UPPER_SLOT };
@@ -200,7 +200,7 @@ static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     }
     for (size_t i = 0; i < COUNT; i += 2) {
         ticks[i] += (1 + i % 7) * (i % 4 == 0 ? UPPER_SLOT : SLOT);
-        assert_int_equal(verge_wheel_reschedule(wheel, timers[i], ticks[i] * TICK), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timers[i], ticks[i] * TICK), 0);
     }
     size_t fired = 0;
     for (uint64_t tick = 1; fired < COUNT; tick++) {
@@ -246,7 +246,7 @@ int main(void) {
         cmocka_unit_test(deadline_order_then_fifo),
         cmocka_unit_test(compact_keeps_the_order),
         cmocka_unit_test(the_past_precedes_what_comes_due_later),
-        cmocka_unit_test(cancelled_runs_leave_the_order_alone),
+        cmocka_unit_test(cancelled_lists_leave_the_order_alone),
         cmocka_unit_test(timers_moved_out_of_a_slot_that_is_drained),
         cmocka_unit_test(what_a_limit_leaves_of_the_tick_under_way_comes_next),
     };

@@ -4,8 +4,8 @@
 
 enum { SLAB = 512 };
 
-/* A timer that uses an idle entry may need a level later that has no memory yet. */
-static void an_idle_entry_is_used_and_filed_again_far_away(void **state) {
+/* A timer that uses an idle node may need a level later that has no memory yet. */
+static void an_idle_node_is_used_and_filed_again_far_away(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timer timer = schedule(wheel, 10 * TICK, 7);
@@ -22,14 +22,14 @@ static void an_idle_entry_is_used_and_filed_again_far_away(void **state) {
     wheel_end(wheel);
 }
 
-static void a_kept_entry_is_filed_again_far_away(void **state) {
+static void a_kept_node_is_filed_again_far_away(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     const verge_timer timer = schedule(wheel, 10 * TICK, 7);
     for (uint64_t i = 0; i < 20; i++) {
-        assert_int_equal(verge_wheel_reschedule(wheel, timer, (11 + i) * TICK), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timer, (11 + i) * TICK), 0);
     }
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, YEAR), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timer, YEAR), 0);
     assert_quiet(wheel, YEAR - 1);
     assert_fires(wheel, YEAR + TICK, timer);
     wheel_end(wheel);
@@ -81,9 +81,9 @@ static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     }
     for (uint64_t k = 59; k > 0; k--) {
         for (uint64_t i = 0; i < COUNT; i++) {
-            assert_int_equal(verge_wheel_reschedule(wheel, timers[i], k * step + 2 * i), 0);
+            assert_int_equal(verge_wheel_reset(wheel, timers[i], k * step + 2 * i), 0);
         }
-        assert_true(stats_of(wheel).garbage <= COUNT + 4096);
+        assert_true(stats_of(wheel).idle <= COUNT + 4096);
     }
     assert_null(verge_wheel_check(wheel));
     verge_wheel_compact(wheel);
@@ -93,7 +93,7 @@ static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     wheel_end(wheel);
 }
 
-/* The same, where the entry has come down to a lower level by then. */
+/* The same, where the node has come down to a lower level by then. */
 static void moves_by_a_multiple_from_a_lower_level(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -107,11 +107,11 @@ static void moves_by_a_multiple_from_a_lower_level(void **state) {
     for (uint64_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, (end - i) * 2, (uintptr_t)i);
     }
-    for (uint64_t tick = block; tick < 2 * block && stats_of(wheel).entries_moved == 0; tick += UINT64_C(1) << 31) {
+    for (uint64_t tick = block; tick < 2 * block && stats_of(wheel).nodes_moved == 0; tick += UINT64_C(1) << 31) {
         assert_quiet(wheel, tick * 2);
     }
     for (uint64_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_wheel_reschedule(wheel, timers[i], (end - i - (UINT64_C(1) << 32)) * 2), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timers[i], (end - i - (UINT64_C(1) << 32)) * 2), 0);
     }
     verge_wheel_compact(wheel);
     assert_null(verge_wheel_check(wheel));
@@ -161,18 +161,18 @@ static void a_reservation_holds_with_thin_slots(void **state) {
         }
     }
     for (uint64_t i = 1; i < 20000; i++) {
-        assert_int_equal(verge_wheel_reschedule(wheel, mover, far_ns - i), 0);
+        assert_int_equal(verge_wheel_reset(wheel, mover, far_ns - i), 0);
     }
     assert_int_equal(memory.calls, calls);
     wheel_end(wheel);
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* Slots of idle entries on the way to the next timer count for one poll together. */
+/* Slots of idle nodes on the way to the next timer count for one poll together. */
 static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     (void)state;
     verge_wheel_options options;
-    (void)verge_wheel_options_init(&options);
+    (void)verge_wheel_options_init(&options, sizeof(options));
     options.coarse = true;
     options.work_limit = 2;
     verge_wheel *wheel = wheel_new(&options);
@@ -192,7 +192,7 @@ static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
         assert_int_equal(verge_wheel_get_stats(wheel, &before), 0);
         count = verge_wheel_poll_to_next(wheel, HOUR, &out, 1);
         assert_int_equal(verge_wheel_get_stats(wheel, &after), 0);
-        assert_true(after.entries_dropped - before.entries_dropped + count <= options.work_limit);
+        assert_true(after.nodes_dropped - before.nodes_dropped + count <= options.work_limit);
     } while (count == 0 && verge_wheel_has_backlog(wheel));
     assert_int_equal(count, 1);
     assert_int_equal(out.timer, timer);
@@ -207,7 +207,7 @@ static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     const uint64_t last_ns = (UINT64_C(1) << 43) * TICK;
     const verge_timer timer = schedule(wheel, first_ns, 1);
     (void)schedule(wheel, first_ns, 2);
-    assert_int_equal(verge_wheel_reschedule(wheel, timer, last_ns), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timer, last_ns), 0);
     verge_expiry out[2];
     assert_int_equal(verge_wheel_poll(wheel, first_ns - TICK, out, 2), 0);
     assert_null(verge_wheel_check(wheel));
@@ -232,7 +232,7 @@ static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
         const verge_timer second = schedule(wheel, 5 * TICK + 2, 2);
         verge_expiry out[2];
         assert_int_equal(verge_wheel_poll_exact(wheel, 5 * TICK + 3, out, 1), 1);
-        assert_int_equal(verge_wheel_reschedule(wheel, second, 9 * TICK), 0);
+        assert_int_equal(verge_wheel_reset(wheel, second, 9 * TICK), 0);
         assert_int_equal(verge_wheel_poll_exact(wheel, 5 * TICK + 4, out, 2), 0);
         assert_int_equal(verge_wheel_poll(wheel, 8 * TICK, out, 2), 0);
         assert_int_equal(verge_wheel_poll(wheel, 9 * TICK, out, 2), 1);
@@ -251,7 +251,7 @@ static void a_tick_of_which_half_is_cancelled(void **state) {
         timers[i] = schedule(wheel, 10 * TICK, i);
     }
     size_t cancelled = 0;
-    while (stats_of(wheel).entries_dropped == 0) {
+    while (stats_of(wheel).nodes_dropped == 0) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[cancelled++], NULL), 0);
     }
     for (uint64_t i = 0; i < MORE; i++) {
@@ -289,7 +289,7 @@ static void a_timer_moved_out_of_the_past_waits_for_its_turn(void **state) {
         const uint64_t tick = (UINT64_C(1) << 63) - 2 - k / 2;
         verge_wheel *wheel = wheel_before(precision_ns, tick);
         const verge_timer timer = schedule(wheel, verge_wheel_now(wheel) - precision_ns, MOVED);
-        assert_int_equal(verge_wheel_reschedule(wheel, timer, tick * precision_ns), 0);
+        assert_int_equal(verge_wheel_reset(wheel, timer, tick * precision_ns), 0);
         (void)schedule(wheel, (tick - 20) * precision_ns, OTHER);
         verge_expiry out[3];
         assert_int_equal(verge_wheel_poll(wheel, tick * precision_ns, out, COUNT_OF(out)), 2);
@@ -309,11 +309,11 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
     struct mover *mover = context;
     mover->moved_count += number_of(expiry->data) == MOVED;
     if (number_of(expiry->data) == OTHER) {
-        assert_int_equal(verge_wheel_reschedule(mover->wheel, mover->timer, verge_wheel_now(mover->wheel) - 4), 0);
+        assert_int_equal(verge_wheel_reset(mover->wheel, mover->timer, verge_wheel_now(mover->wheel) - 4), 0);
     }
 }
 
-/* Set for the past in a run that has its entry at such a tick, a timer comes out in a later one. */
+/* A timer whose node comes up in a run, and that is set for the past in this run, comes out in a later one. */
 static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     (void)state;
     for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {
@@ -321,7 +321,7 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
         const uint64_t tick = (UINT64_C(1) << 63) - 2 - k / 2;
         struct mover mover = {.wheel = wheel_before(precision_ns, tick)};
         mover.timer = schedule(mover.wheel, tick * precision_ns, MOVED);
-        (void)schedule(mover.wheel, tick * precision_ns, OTHER); /* the newest entry comes first */
+        (void)schedule(mover.wheel, tick * precision_ns, OTHER); /* the newest node comes first */
         assert_int_equal(verge_wheel_run(mover.wheel, tick * precision_ns, move_to_the_past, &mover), 1);
         assert_int_equal(mover.moved_count, 0);
         assert_int_equal(verge_wheel_run(mover.wheel, tick * precision_ns, move_to_the_past, &mover), 1);
@@ -343,7 +343,7 @@ static void a_narrow_level_far_up_knows_its_lists(void **state) {
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
         timers[i] = schedule(wheel, now_ns + 3 * slot_ns + i, i);
     }
-    assert_int_equal(verge_wheel_reschedule(wheel, timers[2], now_ns + SECOND), 0);
+    assert_int_equal(verge_wheel_reset(wheel, timers[2], now_ns + SECOND), 0);
     assert_null(verge_wheel_check(wheel));
     wheel_end(wheel);
 }
@@ -375,7 +375,7 @@ struct ending {
 static int end_visited(void *context, const verge_expiry *expiry) {
     struct ending *ending = context;
     const size_t number = number_of_expiry(expiry);
-    assert_int_equal(verge_timeout_clear(ending->wheel, &ending->timeouts[number]->timeout), 0);
+    assert_int_equal(verge_timeout_cancel(ending->wheel, &ending->timeouts[number]->timeout), 0);
     free(ending->timeouts[number]);
     ending->timeouts[number] = NULL;
     ending->visited++;
@@ -395,7 +395,7 @@ static void a_timeout_may_end_while_it_is_visited(void **state) {
             ending.timeouts[i] = calloc(1, sizeof(*ending.timeouts[i]));
             assert_non_null(ending.timeouts[i]);
             ending.timeouts[i]->number = i;
-            assert_int_equal(verge_timeout_set(ending.wheel, &ending.timeouts[i]->timeout, SECOND + i % 3), 0);
+            assert_int_equal(verge_timeout_start(ending.wheel, &ending.timeouts[i]->timeout, SECOND + i % 3), 0);
         }
         verge_expiry out;
         assert_int_equal(verge_wheel_poll(ending.wheel, HOUR, &out, 1), 1); /* the others are due */
@@ -414,8 +414,8 @@ int main(void) {
         cmocka_unit_test(a_tick_of_which_half_is_cancelled),
         cmocka_unit_test(a_sorted_timer_that_was_moved_does_not_come_out),
         cmocka_unit_test(a_far_timer_that_was_moved_farther_stays_above),
-        cmocka_unit_test(an_idle_entry_is_used_and_filed_again_far_away),
-        cmocka_unit_test(a_kept_entry_is_filed_again_far_away),
+        cmocka_unit_test(an_idle_node_is_used_and_filed_again_far_away),
+        cmocka_unit_test(a_kept_node_is_filed_again_far_away),
         cmocka_unit_test(a_reservation_while_memory_goes_back),
         cmocka_unit_test(moves_by_a_multiple_of_what_a_node_knows),
         cmocka_unit_test(moves_by_a_multiple_from_a_lower_level),

@@ -63,7 +63,7 @@ static void schedule_another(void *context, const verge_expiry *expiry) {
     }
     const uint64_t deadline_ns = verge_wheel_now(scheduler->wheel) + scheduler->delay_ns;
     if (scheduler->is_timeout) {
-        assert_int_equal(verge_timeout_set(scheduler->wheel, &scheduler->timeout.timeout, deadline_ns), 0);
+        assert_int_equal(verge_timeout_start(scheduler->wheel, &scheduler->timeout.timeout, deadline_ns), 0);
     } else {
         (void)schedule(scheduler->wheel, deadline_ns, NEW);
     }
@@ -140,21 +140,21 @@ static void strict_is_strict_after_poll_exact(void **state) {
 
 static void assert_levels_add_up(verge_wheel *wheel) {
     uint64_t active = 0;
-    uint64_t garbage = 0;
+    uint64_t idle = 0;
     const verge_wheel_stats stats = stats_of(wheel);
     for (size_t k = 0; k < verge_wheel_level_count(wheel); k++) {
         const verge_wheel_level_stats level = level_stats_of(wheel, k);
         assert_true(level.slots_used <= level.slots);
-        assert_true(level.slots_used <= level.active + level.garbage);
-        assert_true(level.active + level.garbage <= level.capacity);
+        assert_true(level.slots_used <= level.active + level.idle);
+        assert_true(level.active + level.idle <= level.capacity);
         active += level.active;
-        garbage += level.garbage;
+        idle += level.idle;
     }
     if (verge_wheel_has_backlog(wheel)) { /* what is due is in no level, or in the lowest */
-        assert_true(active <= stats.timers && garbage <= stats.garbage);
+        assert_true(active <= stats.timers && idle <= stats.idle);
     } else {
         assert_int_equal(active, stats.timers);
-        assert_int_equal(garbage, stats.garbage);
+        assert_int_equal(idle, stats.idle);
     }
 }
 
@@ -183,7 +183,8 @@ static void levels_add_up_to_the_whole(void **state) {
                 break;
             default:
                 assert_int_equal(
-                    verge_wheel_rearm(wheel, timer, now_ns + verge_test_below(&random, reach_ns + 1), NULL), 0);
+                    verge_wheel_start_or_reset(wheel, timer, now_ns + verge_test_below(&random, reach_ns + 1), NULL),
+                    0);
             }
             assert_levels_add_up(wheel);
         }
@@ -293,8 +294,8 @@ static void a_few_timers_keep_no_more_than_their_slabs(void **state) {
         }
         const verge_wheel_stats stats = stats_of(wheel);
         const size_t slabs = stats.timers < count / SLAB + 1 ? (size_t)stats.timers : count / SLAB + 1;
-        if (stats.records > (slabs + 1) * SLAB) {
-            fail_msg("%zu of %zu timers: %zu nodes", kept, count, (size_t)stats.records);
+        if (stats.nodes > (slabs + 1) * SLAB) {
+            fail_msg("%zu of %zu timers: %zu nodes", kept, count, (size_t)stats.nodes);
         }
         const size_t table_bytes = 2 * count / SLAB * SLAB_INFO_BYTES; /* of all slabs that there ever were */
         if (memory.bytes_in_use >= (slabs + 1) * SLAB_BYTES + table_bytes + SLOT_BYTES) {
@@ -358,11 +359,11 @@ static void strict_poll_to_next_goes_on(void **state) {
         const verge_timer other = schedule(wheel, moved == MOVED_NOT ? other_ns : 1500, 2);
         (void)schedule(wheel, deadlines_ns[i % COUNT_OF(deadlines_ns)], 1);
         if (moved == MOVED_BEFORE) {
-            assert_int_equal(verge_wheel_reschedule(wheel, other, other_ns), 0);
+            assert_int_equal(verge_wheel_reset(wheel, other, other_ns), 0);
         }
         (void)verge_wheel_poll(wheel, 2500, out, 1);
         if (moved == MOVED_AFTER) {
-            (void)verge_wheel_reschedule(wheel, other, other_ns);
+            (void)verge_wheel_reset(wheel, other, other_ns);
         }
         while (verge_wheel_count(wheel) > 0) {
             const uint64_t now_ns = verge_wheel_now(wheel);
@@ -428,7 +429,7 @@ static void coverage_is_what_a_level_covers(void **state) {
                     }
                 }
                 assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-                verge_wheel_compact(wheel); /* the next one is to have an entry of its own */
+                verge_wheel_compact(wheel); /* so that the next one finds no idle node */
             }
         }
         wheel_end(wheel);
@@ -491,7 +492,7 @@ static void a_window_that_is_not_over_is_accepted(void **state) {
                 verge_wheel *wheel = wheel_new(&options);
                 assert_quiet(wheel, now_ns);
                 verge_timer timer = 0;
-                const int error = verge_wheel_schedule_window(wheel, earliest_ns, latest_ns, NULL, &timer);
+                const int error = verge_wheel_start_window(wheel, earliest_ns, latest_ns, NULL, &timer);
                 assert_int_equal(error, latest_ns < now_ns / 1024 * 1024 ? -EINVAL : 0);
                 if (error == 0) {
                     verge_expiry expiry;
@@ -520,8 +521,27 @@ static void nothing_due_is_no_backlog(void **state) {
     }
 }
 
+/* Once so many timers are pending, those that are started go to several lanes of a slot in turn. The earliest one may
+ * be in any of them. */
+static void the_earliest_is_found_in_each_lane(void **state) {
+    (void)state;
+    enum { COUNT = 40000, CANCELLED = 20 };
+    verge_wheel *wheel = wheel_new(NULL);
+    static verge_timer timers[COUNT];
+    assert_int_equal(verge_wheel_reserve(wheel, COUNT), 0);
+    for (uint64_t i = COUNT; i-- > 0;) {
+        timers[i] = schedule(wheel, HOUR + i, i);
+    }
+    for (uint64_t i = 0; i < CANCELLED; i++) {
+        assert_int_equal(verge_wheel_next_deadline(wheel), HOUR + i);
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    wheel_end(wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_earliest_is_found_in_each_lane),
         cmocka_unit_test(coarse_and_in_time_while_there_is_a_backlog),
         cmocka_unit_test(coarse_and_in_time_from_the_function_of_a_run),
         cmocka_unit_test(strict_is_strict_after_poll_exact),

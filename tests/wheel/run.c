@@ -173,7 +173,7 @@ static void move_others_away(void *context, const verge_expiry *expiry) {
     note(context, expiry);
     for (size_t i = 0; i < 10; i++) {
         if (calls->timers[i] != expiry->timer) {
-            assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], calls->until_ns), 0);
+            assert_int_equal(verge_wheel_reset(calls->wheel, calls->timers[i], calls->until_ns), 0);
         }
     }
 }
@@ -236,7 +236,7 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
     note(context, expiry);
     for (size_t i = 0; i < 20; i++) {
         if (calls->timers[i] != expiry->timer) {
-            assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], TICK), 0);
+            assert_int_equal(verge_wheel_reset(calls->wheel, calls->timers[i], TICK), 0);
         }
         set(calls->wheel, calls->timeouts[i], TICK);
     }
@@ -301,8 +301,8 @@ static void move_to_the_past_and_on(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
     for (size_t i = 0; i < 20; i++) {
-        assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], TICK), 0);
-        assert_int_equal(verge_wheel_reschedule(calls->wheel, calls->timers[i], calls->until_ns), 0);
+        assert_int_equal(verge_wheel_reset(calls->wheel, calls->timers[i], TICK), 0);
+        assert_int_equal(verge_wheel_reset(calls->wheel, calls->timers[i], calls->until_ns), 0);
     }
     assert_well(calls->wheel);
 }
@@ -328,7 +328,7 @@ static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
     }
 }
 
-/* Set for the past and cancelled, again and again, in one call: garbage stays bounded (W3). */
+/* Set for the past and cancelled, again and again, in one call: idle nodes stay bounded (W3). */
 static void set_and_cancel(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
@@ -338,7 +338,7 @@ static void set_and_cancel(void *context, const verge_expiry *expiry) {
     assert_well(calls->wheel);
 }
 
-static void garbage_of_a_run_is_bounded(void **state) {
+static void idle_nodes_of_a_run_are_bounded(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
         verge_wheel *wheel = wheel_of_kind(kind);
@@ -428,8 +428,8 @@ static void clear_within(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
     (void)schedule(calls->wheel, TICK, 9);
-    verge_wheel_clear(calls->wheel);
-    assert_int_equal(verge_wheel_set_start(calls->wheel, 0), 0); /* back to where it began */
+    verge_wheel_cancel_all(calls->wheel);
+    assert_int_equal(verge_wheel_set_start_time(calls->wheel, 0), 0); /* back to where it began */
     (void)schedule(calls->wheel, 5 * TICK, 8);
 }
 
@@ -476,7 +476,7 @@ static void count_only(void *context, const verge_expiry *expiry) {
     ++*(size_t *)context;
 }
 
-/* Garbage is for the end of a run; but if its work is done, then for the next. */
+/* Idle nodes are dropped at the end of a run; but if its work is done, in the next. */
 static void a_run_that_did_its_work_does_no_more(void **state) {
     (void)state;
     enum { COUNT = 8000, LIMIT = 7 };
@@ -491,7 +491,7 @@ static void a_run_that_did_its_work_does_no_more(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
-    assert_true(stats_of(wheel).garbage > COUNT / 4);
+    assert_true(stats_of(wheel).idle > COUNT / 4);
     size_t count = 0;
     while (count < COUNT) {
         (void)verge_wheel_run(wheel, 10 * TICK, count_only, &count);
@@ -525,7 +525,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
             assert_int_equal(runs == 1 ? verge_wheel_run(wheel, UPPER_START * TICK, note, calls)
                                        : verge_wheel_poll(wheel, UPPER_START * TICK, out, ROOM),
                              count);
-            assert_int_equal(stats_of(wheel).entries_moved, counts[i].upper);
+            assert_int_equal(stats_of(wheel).nodes_moved, counts[i].upper);
             assert_int_equal(stats_of(wheel).last_poll_work, counts[i].upper + count);
             wheel_end(wheel);
         }
@@ -581,7 +581,7 @@ int main(void) {
         cmocka_unit_test(what_is_moved_to_the_past_comes_out_in_the_next),
         cmocka_unit_test(deferred_around_tick_2_32),
         cmocka_unit_test(moved_on_from_the_deferred_around_tick_2_32),
-        cmocka_unit_test(garbage_of_a_run_is_bounded),
+        cmocka_unit_test(idle_nodes_of_a_run_are_bounded),
         cmocka_unit_test(functions_may_poll_and_run),
         cmocka_unit_test(runs_may_be_nested),
         cmocka_unit_test(functions_may_begin_anew),

@@ -12,7 +12,7 @@
 #include "support/allocator.h"
 #include "support/cmocka.h"
 #include "support/random.h"
-#include "verge/wheel.h"
+#include "verge/wheel_more.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -70,7 +70,7 @@ static inline size_t test_scaled(size_t count) {
 
 static inline verge_wheel_options options_of(verge_wheel_preset preset) {
     verge_wheel_options options;
-    assert_int_equal(verge_wheel_options_preset(&options, preset), 0);
+    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), preset), 0);
     return options;
 }
 
@@ -123,7 +123,7 @@ static inline void wheel_end(verge_wheel *wheel) {
 
 static inline verge_timer schedule(verge_wheel *wheel, uint64_t deadline_ns, uintptr_t number) {
     verge_timer timer = 0;
-    assert_int_equal(verge_wheel_schedule(wheel, deadline_ns, data_of(number), &timer), 0);
+    assert_int_equal(verge_wheel_start(wheel, deadline_ns, data_of(number), &timer), 0);
     assert_int_not_equal(timer, 0);
     return timer;
 }
@@ -190,12 +190,12 @@ struct snapshot {
 static inline struct snapshot snapshot_of(verge_wheel *wheel) {
     struct snapshot snapshot;
     memset(&snapshot, 0, sizeof(snapshot));
-    snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file entries again, which is counted */
+    snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file nodes again, which is counted */
     snapshot.stats = stats_of(wheel);
     memset((unsigned char *)&snapshot.stats + sizeof(size_t), 0, /* padding, where a size is small */
            offsetof(verge_wheel_stats, timers) - sizeof(size_t));
     snapshot.now_ns = verge_wheel_now(wheel);
-    snapshot.start_ns = verge_wheel_start(wheel);
+    snapshot.start_ns = verge_wheel_start_time(wheel);
     snapshot.wakeup_ns = verge_wheel_next_wakeup(wheel);
     snapshot.backlog = verge_wheel_has_backlog(wheel);
     return snapshot;

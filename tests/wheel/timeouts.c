@@ -34,7 +34,7 @@ static void a_life(void **state) {
         assert_int_equal(verge_wheel_count(wheel), 0);
         assert_quiet(wheel, 100 * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
-        assert_int_equal(stats.scheduled, 5);
+        assert_int_equal(stats.started, 5);
         assert_int_equal(stats.expired, 3);
         assert_int_equal(stats.cancelled, 2);
         wheel_end(wheel);
@@ -49,11 +49,11 @@ static void zeroed_memory_is_not_set(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeout = timeout_new(5);
         assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
-        assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
-        for (uint64_t turn = 1; turn < 4; turn++) {
-            set(wheel, timeout, turn * HOUR);
-            assert_strikes(wheel, turn * HOUR + TICK, timeout, 5);
-            assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
+        assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
+        for (uint64_t round = 1; round < 4; round++) {
+            set(wheel, timeout, round * HOUR);
+            assert_strikes(wheel, round * HOUR + TICK, timeout, 5);
+            assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         }
         free(timeout); /* it has struck: nothing names it */
         assert_quiet(wheel, DAY);
@@ -74,12 +74,12 @@ static void from_wheel_to_wheel(void **state) {
         set(wheel, timeout, now_ns + 9 * TICK);
         if (i % 3 == 0) { /* the wheel knows where it is, and clear makes it forget */
             stop(wheel, timeout);
-            assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT);
+            assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         } else {
             clear(wheel, timeout);
         }
         assert_quiet(wheel, now_ns + 20 * TICK);
-        assert_int_equal(stats_of(wheel).entries, 0);
+        assert_int_equal(stats_of(wheel).linked, 0);
     }
     free(timeout);
     wheel_end(wheels[0]);
@@ -242,7 +242,7 @@ static void the_earliest_is_freed(void **state) {
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
     clear(wheel, late);
     assert_int_equal(verge_wheel_next_deadline(wheel), 3 * HOUR);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
     set(wheel, late, 4 * HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), 4 * HOUR);
@@ -272,7 +272,7 @@ static void poll_exact_and_to_next(void **state) {
             const bool is_returned = k == number_of_expiry(&out[0]);
             assert_int_equal(verge_timeout_deadline(timeouts[k]) == VERGE_NEVER, is_returned);
         }
-        assert_int_equal(verge_timeout_clear(wheel, timeouts[0]), number_of_expiry(&out[0]) == 0 ? -ENOENT : 0);
+        assert_int_equal(verge_timeout_cancel(wheel, timeouts[0]), number_of_expiry(&out[0]) == 0 ? -ENOENT : 0);
         timeout_end(wheel, timeouts[2]);
         timeouts[2] = timeout_new(2);
         set(wheel, timeouts[2], 10 * TICK + 500);
@@ -308,12 +308,12 @@ static void clear_of_the_wheel(void **state) {
         set(wheel, pending, 1000 * TICK);
         set(wheel, cleared, 1000 * TICK);
         stop(wheel, cleared);
-        verge_wheel_clear(wheel);
+        verge_wheel_cancel_all(wheel);
         assert_int_equal(verge_wheel_count(wheel), 0);
-        assert_int_equal(stats_of(wheel).cleared, 2);
-        assert_int_equal(stats_of(wheel).entries, 0);
+        assert_int_equal(stats_of(wheel).cancelled, 3);
+        assert_int_equal(stats_of(wheel).linked, 0);
         assert_int_equal(verge_timeout_deadline(pending), VERGE_NEVER);
-        assert_int_equal(verge_timeout_clear(wheel, pending), -ENOENT);
+        assert_int_equal(verge_timeout_cancel(wheel, pending), -ENOENT);
         assert_well(wheel);
         set(wheel, idle, 1500 * TICK); /* the wheel has forgotten them */
         set(wheel, pending, 1600 * TICK);
@@ -337,11 +337,11 @@ static void another_start(void **state) {
     verge_timeout *other = timeout_new(2);
     set(wheel, timeout, 10000 * TICK + 1000 * TICK);
     set(wheel, other, 10000 * TICK + 2000 * TICK);
-    assert_int_equal(verge_wheel_set_start(wheel, 0), -EBUSY);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
     assert_strikes(wheel, 10000 * TICK + 1000 * TICK, timeout, 1);
-    assert_int_equal(verge_wheel_set_start(wheel, 0), -EBUSY);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
     clear(wheel, other);
-    assert_int_equal(verge_wheel_set_start(wheel, 10000 * TICK - 10 * TICK), 0);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 10000 * TICK - 10 * TICK), 0);
     set(wheel, timeout, 10000 * TICK + 1100 * TICK);
     set(wheel, other, 10000 * TICK + 2100 * TICK);
     assert_well(wheel);
@@ -349,6 +349,28 @@ static void another_start(void **state) {
     assert_strikes(wheel, 10000 * TICK + 2100 * TICK, other, 2);
     timeout_end(wheel, timeout);
     timeout_end(wheel, other);
+    wheel_end(wheel);
+}
+
+static int end_and_start_anew(void *context, const verge_expiry *timer) {
+    verge_wheel *wheel = context;
+    verge_timeout *timeout = timer->data;
+    clear(wheel, timeout);
+    assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
+    assert_int_equal(verge_wheel_start_time(wheel), 1000 * TICK);
+    set(wheel, timeout, 1005 * TICK);
+    return 1;
+}
+
+static void another_start_inside_a_visit(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 1000 * TICK);
+    verge_timeout *timeout = timeout_new(1);
+    set(wheel, timeout, 2000 * TICK);
+    assert_int_equal(verge_wheel_iterate(wheel, end_and_start_anew, wheel), 1);
+    assert_well(wheel);
+    assert_strikes(wheel, 1005 * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
     wheel_end(wheel);
 }
 
@@ -439,7 +461,7 @@ static void within_a_work_limit(void **state) {
             for (size_t k = 0; k < returned; k++) {
                 const uintptr_t number = number_of_expiry(&out[k]);
                 assert_int_equal(out[k].timer, 0);
-                assert_int_equal(verge_timeout_clear(wheel, timeouts[number]), -ENOENT);
+                assert_int_equal(verge_timeout_cancel(wheel, timeouts[number]), -ENOENT);
                 timeout_end(wheel, timeouts[number]);
             }
             count += returned;
@@ -463,6 +485,7 @@ int main(void) {
         cmocka_unit_test(poll_exact_and_to_next),
         cmocka_unit_test(clear_of_the_wheel),
         cmocka_unit_test(another_start),
+        cmocka_unit_test(another_start_inside_a_visit),
         cmocka_unit_test(iterate),
         cmocka_unit_test(within_a_work_limit),
     };

@@ -18,22 +18,22 @@ static inline verge_timeout *timeout_new(uintptr_t number) {
 /* Its memory is gone at once: AddressSanitizer sees later accesses. */
 static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
     const bool is_set = verge_timeout_deadline(timeout) != VERGE_NEVER;
-    assert_int_equal(verge_timeout_clear(wheel, timeout), is_set ? 0 : -ENOENT);
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), is_set ? 0 : -ENOENT);
     free(timeout);
 }
 
 static inline void set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
-    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), 0);
+    assert_int_equal(verge_timeout_start(wheel, timeout, deadline_ns), 0);
     assert_int_equal(verge_timeout_deadline(timeout), deadline_ns);
 }
 
 static inline void clear(verge_wheel *wheel, verge_timeout *timeout) {
-    assert_int_equal(verge_timeout_clear(wheel, timeout), 0);
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), 0);
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 
 static inline void stop(verge_wheel *wheel, verge_timeout *timeout) {
-    assert_int_equal(verge_timeout_stop(wheel, timeout), 0);
+    assert_int_equal(verge_timeout_pause(wheel, timeout), 0);
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 

@@ -9,12 +9,12 @@ static void no_wheel_and_no_timeout(void **state) {
     set(wheel, timeout, HOUR);
     const struct snapshot before = snapshot_of(wheel);
     const verge_timeout copy = *timeout;
-    assert_int_equal(verge_timeout_set(NULL, timeout, 1), -EINVAL);
-    assert_int_equal(verge_timeout_set(wheel, NULL, HOUR), -EINVAL);
-    assert_int_equal(verge_timeout_stop(NULL, timeout), -EINVAL);
-    assert_int_equal(verge_timeout_stop(wheel, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_clear(NULL, timeout), -EINVAL);
-    assert_int_equal(verge_timeout_clear(wheel, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_start(NULL, timeout, 1), -EINVAL);
+    assert_int_equal(verge_timeout_start(wheel, NULL, HOUR), -EINVAL);
+    assert_int_equal(verge_timeout_pause(NULL, timeout), -EINVAL);
+    assert_int_equal(verge_timeout_pause(wheel, NULL), -EINVAL);
+    assert_int_equal(verge_timeout_cancel(NULL, timeout), -EINVAL);
+    assert_int_equal(verge_timeout_cancel(wheel, NULL), -EINVAL);
     assert_int_equal(verge_timeout_reserve(NULL, 1), -EINVAL);
     assert_int_equal(verge_timeout_deadline(NULL), VERGE_NEVER);
     assert_memory_equal(timeout, &copy, sizeof(copy));
@@ -27,10 +27,10 @@ static void no_wheel_and_no_timeout(void **state) {
 static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t refused_ns) {
     static const verge_timeout zeroed;
     const struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_set(wheel, stranger, refused_ns), -ERANGE);
+    assert_int_equal(verge_timeout_start(wheel, stranger, refused_ns), -ERANGE);
     assert_memory_equal(stranger, &zeroed, sizeof(zeroed));
-    assert_int_equal(verge_timeout_clear(wheel, stranger), -ENOENT);
-    assert_int_equal(verge_timeout_stop(wheel, stranger), -ENOENT);
+    assert_int_equal(verge_timeout_cancel(wheel, stranger), -ENOENT);
+    assert_int_equal(verge_timeout_pause(wheel, stranger), -ENOENT);
     assert_int_equal(verge_timeout_deadline(stranger), VERGE_NEVER);
     assert_unchanged(wheel, &before);
 }
@@ -64,17 +64,17 @@ static void clear_of_what_is_not_set(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(1);
     struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* never set */
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* never set */
     assert_unchanged(wheel, &before);
     set(wheel, timeout, HOUR);
     clear(wheel, timeout);
     before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* cleared */
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* cleared */
     assert_unchanged(wheel, &before);
     set(wheel, timeout, 2 * HOUR);
     assert_strikes(wheel, 3 * HOUR, timeout, 1);
     before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_clear(wheel, timeout), -ENOENT); /* returned by a poll */
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* returned by a poll */
     assert_unchanged(wheel, &before);
     timeout_end(wheel, timeout);
     wheel_end(wheel);
@@ -84,7 +84,7 @@ static void assert_refused(verge_wheel *wheel, verge_timeout *timeout, uint64_t 
     (void)verge_wheel_next_deadline(wheel); /* may drop what does not count */
     const struct snapshot before = snapshot_of(wheel);
     const verge_timeout copy = *timeout;
-    assert_int_equal(verge_timeout_set(wheel, timeout, deadline_ns), error);
+    assert_int_equal(verge_timeout_start(wheel, timeout, deadline_ns), error);
     assert_memory_equal(timeout, &copy, sizeof(copy));
     assert_unchanged(wheel, &before);
 }
@@ -99,7 +99,7 @@ static void beyond_the_range(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeout = timeout_new(1);
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
-        for (int turn = 0; turn < 2; turn++) {
+        for (int round = 0; round < 2; round++) {
             assert_refused(wheel, timeout, largest_ns + 1, -ERANGE);
             assert_refused(wheel, timeout, VERGE_NEVER, -ERANGE);
             set(wheel, timeout, largest_ns);
@@ -163,7 +163,7 @@ static void the_cap(void **state) {
     set(wheel, timeouts[0], HOUR);
     set(wheel, timeouts[1], HOUR);
     assert_refused(wheel, timeouts[2], HOUR, -ENOSPC);
-    assert_int_equal(verge_wheel_schedule(wheel, HOUR, NULL, NULL), -ENOSPC);
+    assert_int_equal(verge_wheel_start(wheel, HOUR, NULL, NULL), -ENOSPC);
     assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
     set(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
     set(wheel, timeouts[0], MINUTE);
@@ -177,7 +177,7 @@ static void the_cap(void **state) {
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
     set(wheel, timeouts[4], HOUR);
     assert_refused(wheel, timeouts[0], HOUR, -ENOSPC);
-    verge_wheel_clear(wheel);
+    verge_wheel_cancel_all(wheel);
     set(wheel, timeouts[0], HOUR);
     timeout_end(wheel, timeouts[0]);
     timeout_end(wheel, timeouts[1]);

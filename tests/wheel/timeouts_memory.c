@@ -3,7 +3,7 @@
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
-enum { GARBAGE_MORE = 4096 };
+enum { IDLE_MORE = 4096 };
 
 struct fixture {
     struct verge_test_allocator memory;
@@ -39,13 +39,13 @@ static void make_all(struct fixture *fixture) {
 static void end(struct fixture *fixture, size_t i) {
     verge_timeout *timeout = &fixture->timeouts[i]->timeout;
     const bool is_set = verge_timeout_deadline(timeout) != VERGE_NEVER;
-    assert_int_equal(verge_timeout_clear(fixture->wheel, timeout), is_set ? 0 : -ENOENT);
+    assert_int_equal(verge_timeout_cancel(fixture->wheel, timeout), is_set ? 0 : -ENOENT);
     free(fixture->timeouts[i]);
     fixture->timeouts[i] = NULL;
 }
 
 static void set(struct fixture *fixture, size_t i, uint64_t deadline_ns) {
-    assert_int_equal(verge_timeout_set(fixture->wheel, &fixture->timeouts[i]->timeout, deadline_ns), 0);
+    assert_int_equal(verge_timeout_start(fixture->wheel, &fixture->timeouts[i]->timeout, deadline_ns), 0);
 }
 
 static void tear_down(struct fixture *fixture) {
@@ -63,8 +63,8 @@ static void tear_down(struct fixture *fixture) {
 
 static void assert_bounded(const struct fixture *fixture) {
     const verge_wheel_stats stats = stats_of(fixture->wheel);
-    if (stats.garbage > stats.timers + GARBAGE_MORE) {
-        fail_msg("%zu timers, %zu entries of garbage", (size_t)stats.timers, (size_t)stats.garbage);
+    if (stats.idle > stats.timers + IDLE_MORE) {
+        fail_msg("%zu timers, %zu idle nodes", (size_t)stats.timers, (size_t)stats.idle);
     }
 }
 
@@ -89,12 +89,12 @@ static void they_take_nothing(void **state) {
     set(&fixture, 0, HOUR);
     assert_in_range(fixture.memory.bytes_in_use, empty + 1, SLOT_BYTES_MAX);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_timeout_stop(fixture.wheel, &fixture.timeouts[i]->timeout), 0);
+        assert_int_equal(verge_timeout_pause(fixture.wheel, &fixture.timeouts[i]->timeout), 0);
         assert_bounded(&fixture);
     }
     assert_int_equal(stats_of(fixture.wheel).cancelled, COUNT);
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).entries, 0);
+    assert_int_equal(stats_of(fixture.wheel).linked, 0);
     assert_in_range(fixture.memory.bytes_in_use, 1, empty);
     tear_down(&fixture);
 }
@@ -116,7 +116,7 @@ static void a_backlog_that_is_freed(void **state) {
             end(&fixture, i);
             assert_bounded(&fixture);
         }
-        (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[0]->timeout);
+        (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[0]->timeout);
         assert_int_equal(verge_wheel_count(fixture.wheel), 0);
         assert_false(verge_wheel_has_backlog(fixture.wheel));
         assert_well(fixture.wheel);
@@ -132,7 +132,7 @@ static void a_backlog_that_is_freed(void **state) {
         assert_fires(fixture.wheel, 11 * TICK, 0);
         assert_fires(fixture.wheel, 12 * TICK, 0);
         assert_quiet(fixture.wheel, 20 * TICK);
-        assert_int_equal(stats_of(fixture.wheel).entries, 0);
+        assert_int_equal(stats_of(fixture.wheel).linked, 0);
         tear_down(&fixture);
     }
 }
@@ -178,12 +178,12 @@ static void records_go_while_timeouts_stay(void **state) {
         set(&fixture, i, HOUR + i * TICK);
         timers[i] = schedule(fixture.wheel, HOUR + i * TICK, i);
     }
-    assert_true(stats_of(fixture.wheel).records >= COUNT);
+    assert_true(stats_of(fixture.wheel).nodes >= COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
     }
     free(timers);
-    assert_true(stats_of(fixture.wheel).records <= RECORDS_KEPT);
+    assert_true(stats_of(fixture.wheel).nodes <= RECORDS_KEPT);
     assert_well(fixture.wheel);
     tear_down(&fixture);
 }
@@ -270,7 +270,7 @@ static void storm_of_frees(void **state) {
     }
 }
 
-/* Those that come out are those that are set, once each, whatever became of entries in between. */
+/* Those that come out are those that are set, once each, whatever became of nodes in between. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -287,7 +287,7 @@ static void none_is_lost_in_a_storm(void **state) {
                 const size_t which = (size_t)verge_test_below(&random, COUNT);
                 const uint64_t what = verge_test_below(&random, 8);
                 if (what == 0) {
-                    (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[which]->timeout);
+                    (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[which]->timeout);
                 } else if (what < 4) {
                     end(&fixture, which);
                     make(&fixture, which);
@@ -341,13 +341,13 @@ static void set_without_memory(void **state) {
             verge_expiry out[64];
             switch (verge_test_below(&random, 6)) {
             case 0:
-                failures += verge_wheel_schedule(fixture.wheel, now_ns + far_ns, NULL, NULL) != 0;
+                failures += verge_wheel_start(fixture.wheel, now_ns + far_ns, NULL, NULL) != 0;
                 break;
             case 1:
-                (void)verge_timeout_stop(fixture.wheel, &fixture.timeouts[i]->timeout);
+                (void)verge_timeout_pause(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 2:
-                (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[i]->timeout);
+                (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 3:
                 for (size_t count = verge_wheel_poll(fixture.wheel, now_ns + far_ns % (700 * TICK), out, COUNT_OF(out));
@@ -411,7 +411,7 @@ static void no_allocation_after_reserve(void **state) {
             const uint64_t delta_ns = verge_test_magnitude(&random);
             switch (verge_test_below(&random, 8)) {
             case 0:
-                (void)verge_timeout_clear(fixture.wheel, &fixture.timeouts[i]->timeout);
+                (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[i]->timeout);
                 break;
             case 1:
                 end(&fixture, i);
@@ -430,6 +430,65 @@ static void no_allocation_after_reserve(void **state) {
         fixture.memory.fail_from = 0;
         tear_down(&fixture);
     }
+}
+
+static int reserve_more(void *context, const verge_expiry *timer) {
+    (void)timer;
+    return verge_wheel_reserve(context, 1000) == 0 ? 1 : -1;
+}
+
+/* The wheel cannot become wide then. What was reserved is there all the same, and no poll allocates. */
+static void reserve_inside_a_visit(void **state) {
+    (void)state;
+    enum { ROOM = 1000 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, 1);
+    make_all(&fixture);
+    set(&fixture, 0, TICK);
+    assert_int_equal(verge_wheel_iterate(fixture.wheel, reserve_more, fixture.wheel), 1);
+    const uint64_t calls = fixture.memory.calls;
+    for (uint64_t i = 0; i < ROOM; i++) {
+        assert_int_equal(verge_wheel_start(fixture.wheel, (i + 1) * TICK, NULL, NULL), 0);
+    }
+    verge_expiry out[64];
+    (void)verge_wheel_poll(fixture.wheel, 10 * TICK, out, COUNT_OF(out));
+    assert_int_equal(fixture.memory.calls, calls);
+    assert_well(fixture.wheel);
+    verge_wheel_cancel_all(fixture.wheel);
+    tear_down(&fixture);
+}
+
+/* A slot that never becomes empty counts all that ever came, up to the largest number. */
+static void a_slot_whose_count_is_full(void **state) {
+    (void)state;
+    enum { COUNT = 30 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, COUNT);
+    make_all(&fixture);
+    assert_int_equal(verge_timeout_reserve(fixture.wheel, 1000), 0);
+    for (size_t i = 0; i < COUNT / 2; i++) {
+        set(&fixture, i, 7 * DAY);
+    }
+    verge__calendar *calendar = &fixture.wheel->calendar;
+    for (size_t k = 1; k < calendar->level_count; k++) {
+        for (size_t slot = 0; calendar->levels[k].counts != NULL && slot <= calendar->levels[k].mask; slot++) {
+            if (calendar->levels[k].counts[slot] > 0) {
+                calendar->levels[k].counts[slot] = UINT32_MAX - COUNT / 4;
+            }
+        }
+    }
+    for (size_t i = COUNT / 2; i < COUNT; i++) {
+        set(&fixture, i, 7 * DAY);
+        assert_well(fixture.wheel);
+    }
+    size_t count = 0;
+    for (uint64_t now_ns = 0; now_ns < 7 * DAY + 2 * HOUR; now_ns += HOUR) {
+        verge_expiry out[COUNT];
+        count += verge_wheel_poll(fixture.wheel, now_ns, out, COUNT_OF(out));
+        assert_well(fixture.wheel);
+    }
+    assert_int_equal(count, COUNT);
+    tear_down(&fixture);
 }
 
 /* Others come in their place, for the same tick, when the cursor is closer to it and the tick in a lower level. */
@@ -469,6 +528,8 @@ int main(void) {
         cmocka_unit_test(none_is_lost_in_a_storm),
         cmocka_unit_test(set_without_memory),
         cmocka_unit_test(no_allocation_after_reserve),
+        cmocka_unit_test(reserve_inside_a_visit),
+        cmocka_unit_test(a_slot_whose_count_is_full),
         cmocka_unit_test(lives_for_one_tick_in_several_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

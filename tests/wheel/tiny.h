@@ -44,7 +44,7 @@ static inline void tiny_wait(verge_wheel *wheel, uint64_t then_ns) {
 
 /* Moves an emptied wheel to a new start. */
 static inline void tiny_restart(verge_wheel *wheel, uint64_t start_ns) {
-    assert_int_equal(verge_wheel_set_start(wheel, start_ns), 0);
+    assert_int_equal(verge_wheel_set_start_time(wheel, start_ns), 0);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include "wheel/timeouts.h"
 
 static verge_wheel *milliseconds_from(uint64_t start) {
-    verge_wheel_options options = options_of(VERGE_PRESET_MILLISECONDS);
+    verge_wheel_options options = options_of(VERGE_PRESET_YOUR_UNIT);
     options.start_ns = start;
     return wheel_new(&options);
 }
@@ -54,7 +54,7 @@ static void the_end_of_time(void **state) {
         verge_timer timer = schedule(wheel, 0, 1);
         assert_int_equal(poll_count(wheel, 0), 1);
         if (way == IS_MOVED) {
-            assert_int_equal(verge_wheel_set_start(wheel, now), 0);
+            assert_int_equal(verge_wheel_set_start_time(wheel, now), 0);
         } else {
             assert_quiet(wheel, now);
         }
@@ -63,10 +63,10 @@ static void the_end_of_time(void **state) {
         const verge_timer first = schedule(wheel, now, 1); /* the others are not the earliest, whose ways are longer */
         for (uint64_t beyond = VERGE_NEVER; beyond > largest; beyond--) {
             timer = schedule(wheel, largest, 1);
-            assert_int_equal(verge_wheel_reschedule(wheel, timer, beyond), 0);
-            assert_int_equal(verge_wheel_rearm(wheel, &timer, beyond, NULL), 0);
+            assert_int_equal(verge_wheel_reset(wheel, timer, beyond), 0);
+            assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, beyond, NULL), 0);
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-            assert_int_equal(verge_timeout_set(wheel, timeout, beyond), 0);
+            assert_int_equal(verge_timeout_start(wheel, timeout, beyond), 0);
             (void)schedule(wheel, beyond, 1); /* these stay, and never come out */
             assert_well(wheel);
         }

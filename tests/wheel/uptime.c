@@ -49,7 +49,7 @@ static void each_preset_from_each_start(void **state) {
     for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
         for (size_t i = 0; i < COUNT_OF(starts_ns); i++) {
             verge_wheel *wheel = wheel_of((verge_wheel_preset)preset, starts_ns[i]);
-            assert_int_equal(verge_wheel_start(wheel), starts_ns[i]);
+            assert_int_equal(verge_wheel_start_time(wheel), starts_ns[i]);
             assert_ticks_along(wheel, preset == VERGE_PRESET_THREE_LEVEL);
             wheel_end(wheel);
         }
@@ -61,7 +61,7 @@ static void each_start_set_later(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     for (size_t i = COUNT_OF(starts_ns); i-- > 0;) {
-        assert_int_equal(verge_wheel_set_start(wheel, starts_ns[i]), 0);
+        assert_int_equal(verge_wheel_set_start_time(wheel, starts_ns[i]), 0);
         assert_ticks_along(wheel, false);
     }
     wheel_end(wheel);
@@ -135,8 +135,8 @@ static void the_end_of_time(void **state) {
         const uint64_t fires_ns = verge_wheel_fires_at(wheel, largest_ns);
         assert_true(fires_ns >= largest_ns && fires_ns != VERGE_NEVER);
         verge_timer timer = 0;
-        assert_int_equal(verge_wheel_schedule(wheel, largest_ns + 1, NULL, &timer), 0); /* never comes out */
-        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, NULL), 0);
+        assert_int_equal(verge_wheel_start(wheel, largest_ns + 1, NULL, &timer), 0); /* never comes out */
+        assert_int_equal(verge_wheel_start(wheel, VERGE_NEVER, NULL, NULL), 0);
         const verge_timer last = schedule(wheel, largest_ns, 1);
         const verge_timer middle = schedule(wheel, start_ns + TICK, 2);
         assert_fires(wheel, start_ns + 2 * TICK - 1, middle);
@@ -165,7 +165,7 @@ static void a_start_in_the_last_tick(void **state) {
         verge_wheel *wheel = NULL;
         const int error = verge_wheel_create(&options, &wheel);
         verge_wheel *moved = wheel_new(NULL);
-        assert_int_equal(verge_wheel_set_start(moved, late_ns[i]), error);
+        assert_int_equal(verge_wheel_set_start_time(moved, late_ns[i]), error);
         if (error == 0) {
             assert_fires(wheel, late_ns[i], schedule(wheel, 5, 1));
             assert_fires(moved, late_ns[i], schedule(moved, 5, 1));
@@ -192,7 +192,7 @@ static void for_ever(void **state) {
         verge_timeout timeouts[2] = {{{0}}};
         verge_timer timers[2];
         for (size_t k = 0; k < 2; k++) {
-            assert_int_equal(verge_timeout_set(wheel, &timeouts[k], VERGE_NEVER - k), 0);
+            assert_int_equal(verge_timeout_start(wheel, &timeouts[k], VERGE_NEVER - k), 0);
             assert_true(verge_timeout_deadline(&timeouts[k]) != VERGE_NEVER); /* it is set */
             timers[k] = schedule(wheel, VERGE_NEVER - k, k);
         }
@@ -201,8 +201,8 @@ static void for_ever(void **state) {
         assert_quiet(wheel, options.start_ns + MINUTE);
         const verge_timer moved = schedule(wheel, options.start_ns + 2 * MINUTE, 5);
         const verge_timer back = schedule(wheel, VERGE_NEVER, 6);
-        assert_int_equal(verge_wheel_reschedule(wheel, moved, VERGE_NEVER), 0);
-        assert_int_equal(verge_wheel_reschedule(wheel, back, options.start_ns + 3 * MINUTE), 0);
+        assert_int_equal(verge_wheel_reset(wheel, moved, VERGE_NEVER), 0);
+        assert_int_equal(verge_wheel_reset(wheel, back, options.start_ns + 3 * MINUTE), 0);
         assert_fires(wheel, options.start_ns + 4 * MINUTE, back);
         assert_true(verge_wheel_next_deadline(wheel) > UINT64_MAX - 2 * TICK); /* it finds the first, and remembers */
         assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
@@ -210,8 +210,8 @@ static void for_ever(void **state) {
         assert_quiet(wheel, VERGE_NEVER - 1);
         assert_quiet(wheel, VERGE_NEVER);
         assert_int_equal(verge_wheel_count(wheel), 5);
-        assert_int_equal(verge_timeout_clear(wheel, &timeouts[0]), 0);
-        assert_int_equal(verge_timeout_stop(wheel, &timeouts[1]), 0);
+        assert_int_equal(verge_timeout_cancel(wheel, &timeouts[0]), 0);
+        assert_int_equal(verge_timeout_pause(wheel, &timeouts[1]), 0);
         assert_int_equal(verge_wheel_cancel(wheel, timers[0], NULL), 0);
         assert_int_equal(verge_wheel_cancel(wheel, timers[1], NULL), 0);
         assert_int_equal(verge_wheel_cancel(wheel, moved, NULL), 0);
@@ -237,7 +237,7 @@ static void coarse_up_to_the_end(void **state) {
             wheel_end(wheel);
         }
         verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, start_ns);
-        assert_int_equal(verge_wheel_schedule(wheel, VERGE_NEVER, NULL, NULL), -ERANGE);
+        assert_int_equal(verge_wheel_start(wheel, VERGE_NEVER, NULL, NULL), -ERANGE);
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         const verge_timer largest = schedule(wheel, largest_ns, 1);
         assert_quiet(wheel, largest_ns - 1);

@@ -4,6 +4,7 @@
 #include "print.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,33 +16,94 @@ int complain(verge_durable *durable, const char *what, int error) {
     char words[600] = "";
     (void)verge_durable_error(durable, words, sizeof(words));
     (void)fprintf(stderr, "verge-durable: %s: %s\n", what, words[0] != '\0' ? words : verge_strerror(error));
-    return 1;
+    return durable != NULL && error == -EINVAL ? WRONG : 1;
 }
 
-/* Cuts the value of password= up to the next &, and what is between user: and @. */
+/* Removes what is between the first ':' and the last '@', however the password is written. A '@' that may be in the
+ * value of an option hides all that follows the ':'. */
+static void cut_password(char *text) {
+    char *colon = strchr(text, ':');
+    const char *at = colon == NULL ? NULL : strrchr(colon, '@');
+    const char *options = at == NULL ? NULL : memchr(colon, '?', (size_t)(at - colon));
+    if (options != NULL && memchr(options, '=', (size_t)(at - options)) != NULL) {
+        *colon = '\0';
+    } else if (at != NULL) {
+        memmove(colon, at, strlen(at) + 1);
+    }
+}
+
+static bool is_harmless(const char *option) {
+    static const char *const names[] = {"host=", "port=", "user=", "dbname=", "sslmode=", "target_session_attrs="};
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        is_known |= strncmp(option, names[i], strlen(names[i])) == 0;
+    }
+    return is_known;
+}
+
+/* Of the options after the '?', only those that cannot be secret stay. */
+static void cut_options(char *text) {
+    char *to = text + strcspn(text, "?");
+    char *rest = *to == '\0' ? NULL : to + 1;
+    char separator = '?';
+    *to = '\0';
+    for (char *option; (option = strsep(&rest, "&")) != NULL;) {
+        if (is_harmless(option)) {
+            *to++ = separator;
+            memmove(to, option, strlen(option) + 1);
+            to += strlen(to);
+            separator = '&';
+        }
+    }
+}
+
 const char *without_password(const char *url) {
     static char text[600];
     (void)snprintf(text, sizeof(text), "%s", url);
-    char *host = strstr(text, "://");
-    char *at = host == NULL ? NULL : memchr(host + 3, '@', strcspn(host + 3, "/?"));
-    char *colon = at == NULL ? NULL : memchr(host + 3, ':', (size_t)(at - host) - 3);
-    if (colon != NULL) {
-        memmove(colon, at, strlen(at) + 1);
-    }
-    char *password;
-    while ((password = strstr(text, "password=")) != NULL) {
-        const char *end = password + strcspn(password, "&");
-        memmove(password, *end == '&' ? end + 1 : end, strlen(*end == '&' ? end + 1 : end) + 1);
+    if (strncmp(text, "sqlite:", strlen("sqlite:")) != 0) {
+        char *host = strstr(text, "://");
+        cut_password(host == NULL ? text : host + 3);
+        cut_options(text);
+        char *word = host != NULL ? NULL : strcasestr(text, "password"); /* "host=h password=p" */
+        if (word != NULL) {
+            *word = '\0';
+        }
     }
     return text;
 }
 
 /* ---- values ---- */
 
-/* Prints text as it is, and other bytes as \xNN, or in JSON as \u00NN. */
+/* How many bytes a character of UTF-8 has that is not ASCII; 0: there is none. */
+static size_t utf8_size(const uint8_t *bytes, size_t size) {
+    static const struct {
+        uint8_t first, last;               /* of the first byte */
+        uint8_t second_first, second_last; /* of the second one; others are 80 to BF */
+        uint8_t size;
+    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+                 {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        bool is_one = size >= forms[i].size && bytes[0] >= forms[i].first && bytes[0] <= forms[i].last &&
+                      bytes[1] >= forms[i].second_first && bytes[1] <= forms[i].second_last;
+        for (size_t j = 2; is_one && j < forms[i].size; j++) {
+            is_one = (bytes[j] & 0xC0) == 0x80;
+        }
+        if (is_one) {
+            return forms[i].size;
+        }
+    }
+    return 0;
+}
+
+/* Prints text as it is (UTF-8 in JSON), and other bytes as \xNN, or in JSON as \u00NN. */
 static void print_bytes(const uint8_t *bytes, size_t size, bool as_json) {
     for (size_t i = 0; i < size; i++) {
-        if (isprint(bytes[i]) && bytes[i] != '\\' && !(as_json && bytes[i] == '"')) {
+        const size_t utf8 = as_json ? utf8_size(bytes + i, size - i) : 0;
+        if (utf8 > 0) {
+            (void)fwrite(bytes + i, 1, utf8, stdout);
+            i += utf8 - 1;
+        } else if (isprint(bytes[i]) && bytes[i] != '\\' && !(as_json && bytes[i] == '"')) {
             (void)putchar(bytes[i]);
         } else {
             (void)printf(as_json ? "\\u%04x" : "\\x%02x", bytes[i]);
@@ -51,6 +113,12 @@ static void print_bytes(const uint8_t *bytes, size_t size, bool as_json) {
 
 static void print_text(const char *text, bool as_json) {
     print_bytes((const uint8_t *)text, strlen(text), as_json);
+}
+
+static void print_or_null(const uint8_t *bytes, size_t size) {
+    (void)printf(size == 0 ? "null" : "\"");
+    print_bytes(bytes, size, true);
+    (void)printf(size == 0 ? "" : "\"");
 }
 
 static void print_time(uint64_t time_ns) {
@@ -70,15 +138,15 @@ void print_heading(bool dead) {
 
 /* Ids are text in JSON: many readers keep only 53 bits of a number. */
 static void print_json(const verge_durable_info *info) {
-    (void)printf("{\"id\":\"%" PRIu64 "\",\"handler\":\"%s\",\"due\":\"", info->id, info->handler);
+    (void)printf("{\"id\":\"%" PRIu64 "\",\"handler\":\"", info->id);
+    print_text(info->handler, true);
+    (void)printf("\",\"due\":\"");
     print_time(info->due_ns);
     (void)printf("\",\"due_ns\":\"%" PRIu64 "\",\"period_ns\":\"%" PRIu64 "\",\"attempts\":%u,\"running\":%s,\"key\":",
                  info->due_ns, info->period_ns, info->attempt, info->is_running ? "true" : "false");
-    (void)printf(info->key_size == 0 ? "null" : "\"");
-    if (info->key_size > 0) {
-        print_bytes(info->key, info->key_size, true);
-        (void)putchar('"');
-    }
+    print_or_null(info->key, info->key_size);
+    (void)printf(",\"rule\":");
+    print_or_null((const uint8_t *)info->rule, strlen(info->rule));
     (void)printf(",\"payload_size\":%zu,\"dead\":%s", info->payload_size, info->died_ns != 0 ? "true" : "false");
     if (info->died_ns != 0) {
         (void)printf(",\"died\":\"");
@@ -99,7 +167,9 @@ void print_info(const verge_durable_info *info, bool as_json) {
     print_time(info->due_ns);
     (void)printf("\t%u\t%s\t", info->attempt, info->handler);
     print_bytes(info->key, info->key_size, false);
-    (void)printf("\t%s\n", info->died_ns != 0 ? info->reason : info->is_running ? "running" : "");
+    (void)putchar('\t');
+    print_text(info->died_ns != 0 ? info->reason : info->is_running ? "running" : "", false);
+    (void)putchar('\n');
 }
 
 void print_details(const verge_durable_info *info, const uint8_t *payload, bool as_json) {
@@ -118,7 +188,8 @@ void print_details(const verge_durable_info *info, const uint8_t *payload, bool 
     (void)printf("\ndead\t%s", info->died_ns == 0 ? "no" : "since ");
     if (info->died_ns != 0) {
         print_time(info->died_ns);
-        (void)printf(": %s", info->reason);
+        (void)printf(": ");
+        print_text(info->reason, false);
     }
     (void)printf("\npayload\t");
     print_bytes(payload, info->payload_size, false);

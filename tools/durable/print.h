@@ -8,7 +8,10 @@
 
 #include "verge/durable.h"
 
-/* Says what has failed and why, in the words of the store if it has some. durable may be NULL. Returns 1. */
+enum { WRONG = 2 /* the exit status if the arguments make no sense */ };
+
+/* Says what has failed and why, in the words of the store if it has some. durable may be NULL. Returns the exit status:
+ * 1, or WRONG if a call with a durable has refused its arguments. */
 int complain(verge_durable *durable, const char *what, int error);
 
 /* The URL without its password. Valid until the next call. */

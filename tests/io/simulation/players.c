@@ -33,7 +33,7 @@ static void take_ticks(struct player *self) {
     for (uint64_t i = below(6), due_ns = first_ns; i > 0; i--) {
         verge_tick tick = {0};
         const struct before before = before_call(self, VERGE_NEVER);
-        const int result = verge_interval_wait(&interval, &tick);
+        const int result = verge_interval_wait(&interval, &tick, VERGE_NEVER);
         if (result == 0) {
             CHECK(verge_now() >= tick.scheduled_ns && tick.scheduled_ns >= due_ns);
             due_ns = tick.scheduled_ns + 1;
@@ -76,7 +76,7 @@ static void join_somebody(struct player *self) {
     const uint64_t deadline_ns = random_deadline();
     const struct before before = before_call(self, deadline_ns);
     intptr_t result = -1;
-    const int error = verge_join_until(player->handle, &result, deadline_ns);
+    const int error = verge_join(player->handle, &result, deadline_ns);
     player->is_being_joined = false;
     if (error == 0) {
         player->handle = NULL;
@@ -154,7 +154,7 @@ static void take_a_step(struct player *self) {
 static intptr_t play(void *argument) {
     struct player *self = argument;
     self->begun_count++;
-    log_event(self, "begin", verge_task_worker());
+    log_event(self, "begin", verge_task_worker_id());
     for (uint64_t i = below(STEPS_MAX); i > 0 && !(verge_task_is_cancelled() && chance(3)); i--) {
         take_a_step(self);
         if (chance(CHILDREN_ONE_IN)) {
@@ -177,7 +177,7 @@ int spawn_player(void) {
     const bool is_detached = chance(4), is_here = chance(2);
     const uint32_t worker = (uint32_t)below(count);
     verge_task **place = is_detached ? NULL : &player->handle;
-    const int error = is_here ? verge_spawn(play, player, place) : verge_spawn_on(worker, play, player, place);
+    const int error = is_here ? verge_spawn(play, player, place) : spawn_at(NULL, worker, play, player, place);
     if (error == 0) {
         world->player_count++;
     } else {

@@ -40,14 +40,10 @@ static void disown(const struct player *self, size_t i) {
 
 static bool lock(struct player *self, size_t i) {
     const bool tries = chance(8);
-    const uint64_t deadline_ns = random_deadline();
+    const uint64_t deadline_ns = tries ? 0 : random_deadline();
     const struct before before = before_call(self, deadline_ns);
-    const int result =
-        tries ? verge_mutex_try_lock(&all.mutexes[i]) : verge_mutex_lock_until(&all.mutexes[i], deadline_ns);
-    if (tries && result == -EBUSY) {
-        CHECK(all.mutexes[i].owner != NULL);
-        return false;
-    }
+    const int result = verge_mutex_lock(&all.mutexes[i], deadline_ns);
+    CHECK(!tries || result == 0 || all.mutexes[i].owner != NULL);
     if (result == 0) {
         own(self, i);
     }
@@ -60,7 +56,7 @@ static void wait_for_token(struct player *self, size_t i) {
         const uint64_t deadline_ns = random_deadline();
         const struct before before = before_call(self, deadline_ns);
         disown(self, i);
-        const int result = verge_condition_wait_until(&all.conditions[i], &all.mutexes[i], deadline_ns);
+        const int result = verge_condition_wait(&all.conditions[i], &all.mutexes[i], deadline_ns);
         own(self, i);                                                    /* whatever it says */
         after_call(self, "condition", &before, result, FOR_A_MUTEX_TOO); /* for however long */
         if (result != 0) {
@@ -84,7 +80,7 @@ static void lock_and_unlock(struct player *self) {
     } else if (chance(2)) {
         (void)verge_sleep(below(MS));
     } else {
-        CHECK_EQUAL(verge_mutex_lock(&all.mutexes[i]), -EDEADLK);
+        CHECK_EQUAL(verge_mutex_lock(&all.mutexes[i], VERGE_NEVER), -EDEADLK);
         CHECK_EQUAL(verge_yield(), 0);
     }
     disown(self, i);
@@ -100,14 +96,12 @@ static void send_item(struct player *self) {
     const size_t i = below(CHANNEL_COUNT);
     const uint32_t item = all.item_count++;
     all.states[item] = OFFERED;
-    const bool tries = chance(4);
-    const uint64_t deadline_ns = random_deadline();
+    const uint64_t deadline_ns = chance(4) ? 0 : random_deadline();
     const struct before before = before_call(self, deadline_ns);
-    const int result = tries ? verge_channel_try_send(all.channels[i], &item)
-                             : verge_channel_send_until(all.channels[i], &item, deadline_ns);
+    const int result = verge_channel_send(all.channels[i], &item, deadline_ns);
     all.states[item] = result == 0 ? SENT : WITHDRAWN;
     CHECK(result == 0 || all.received[item] == 0); /* T2 */
-    if ((tries && result == -EAGAIN) || (result == -EPIPE && all.is_closed[i])) {
+    if (result == -EPIPE && all.is_closed[i]) {
         log_event(self, "not sent", result);
     } else {
         after_call(self, "send", &before, result, FOR_TASKS);
@@ -123,17 +117,15 @@ static void count_received(uint32_t item) {
 static void receive_item(struct player *self) {
     const size_t i = below(CHANNEL_COUNT);
     uint32_t item = UINT32_MAX;
-    const bool tries = chance(4);
-    const uint64_t deadline_ns = random_deadline();
+    const uint64_t deadline_ns = chance(4) ? 0 : random_deadline();
     const struct before before = before_call(self, deadline_ns);
-    const int result = tries ? verge_channel_try_receive(all.channels[i], &item)
-                             : verge_channel_receive_until(all.channels[i], &item, deadline_ns);
+    const int result = verge_channel_receive(all.channels[i], &item, deadline_ns);
     if (result == 0) {
         count_received(item);
     } else {
         CHECK_EQUAL(item, UINT32_MAX);
     }
-    if ((tries && result == -EAGAIN) || (result == -EPIPE && all.is_closed[i])) {
+    if (result == -EPIPE && all.is_closed[i]) {
         log_event(self, "not received", result);
     } else {
         after_call(self, "receive", &before, result, FOR_TASKS);
@@ -161,7 +153,7 @@ void share(struct player *self) {
 void audit_sharing(void) {
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         uint32_t item;
-        while (verge_channel_try_receive(all.channels[i], &item) == 0) {
+        while (verge_channel_receive(all.channels[i], &item, 0) == 0) {
             count_received(item);
         }
         verge_channel_destroy(all.channels[i]);

@@ -39,13 +39,14 @@ uint64_t random_deadline(void) {
     }
 }
 
+/* A task learns of a stop in the next round of its runner, which a try does not wait for. */
 struct before before_call(const struct player *self, uint64_t deadline_ns) {
     return (struct before){
         .now_ns = verge_now(),
         .jumped_ns = world->jumped_ns,
         .failures = world->memory.failures,
         .deadline_ns = minimum(deadline_ns, self->scope_ns),
-        .is_cancelled = self->is_cancelled || world->is_stopped,
+        .is_cancelled = deadline_ns == 0 ? verge_task_is_cancelled() : self->is_cancelled || world->is_stopped,
         .is_over = verge_task_is_cancelled() || minimum(deadline_ns, self->scope_ns) <= verge_now(),
     };
 }
@@ -68,7 +69,7 @@ static void check_cancelled_in_time(const struct player *self, const struct befo
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
                 enum waits_for waits_for) {
     const bool has_failed = world->memory.failures > before->failures;
-    /* io_uring takes several turns to end an operation; without any grace for them, the clock goes on meanwhile. */
+    /* io_uring takes several rounds to end an operation; without any grace for them, the clock goes on meanwhile. */
     const bool is_prompt = !has_failed && (waits_for == FOR_TASKS || (waits_for == FOR_IO && !is_uring()));
     const int failed_before = atomic_load(&failed_check_count);
     log_event(self, what, result);

@@ -19,7 +19,8 @@
 #include "io/support.h"
 #include "service/simulation/scheduler.h"
 #include "support/crash.h"
-#include "task/task_internal.h"
+#include "task/current.h"
+#include "task/runner.h"
 #include "verge/sync.h"
 
 enum {
@@ -138,7 +139,7 @@ static void wait_for_bytes(struct stream *stream) {
     } else {
         verge_case cases[] = {verge_case_poll(stream->pair.near, POLLIN), verge_case_time(deadline_ns)};
         const uint64_t outer_ns = random_deadline();
-        result = verge_select_until(cases, 2, outer_ns);
+        result = verge_select(cases, 2, outer_ns);
         CHECK(result == 0 || result == 1 || (result == -ETIMEDOUT && verge_now() >= outer_ns));
         result = result == 1 && deadline_ns != VERGE_NEVER ? -ETIMEDOUT : 0;
     }
@@ -282,10 +283,10 @@ static void spawn_all(void) {
         world.streams[i].pair = open_pair();
         CHECK_EQUAL(fcntl(world.streams[i].pair.near, F_SETFL, O_NONBLOCK), 0);
         CHECK_EQUAL(fcntl(world.streams[i].pair.far, F_SETFL, O_NONBLOCK), 0);
-        CHECK_EQUAL(verge_runtime_spawn(world.runtime, VERGE_WORKER_ANY, be_a_reader, &world.streams[i], NULL), 0);
+        CHECK_EQUAL(spawn_at(world.runtime, VERGE_WORKER_ANY, be_a_reader, &world.streams[i], NULL), 0);
     }
     for (uint32_t i = 0; i < world.writers_left; i++) {
-        CHECK_EQUAL(verge_runtime_spawn(world.runtime, VERGE_WORKER_ANY, be_a_writer, NULL, NULL), 0);
+        CHECK_EQUAL(spawn_at(world.runtime, VERGE_WORKER_ANY, be_a_writer, NULL, NULL), 0);
     }
 }
 

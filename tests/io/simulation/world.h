@@ -15,7 +15,8 @@
 #define VERGE_TESTS_IO_SIMULATION_WORLD_H
 
 #include "io/support.h"
-#include "task/task_internal.h"
+#include "task/runner.h"
+#include "verge/service.h"
 
 /* One count for all files. */
 extern atomic_int world_failed_check_count;
@@ -88,7 +89,8 @@ struct before {
     uint64_t failures;
     uint64_t deadline_ns; /* of the call and of the scopes */
     bool is_cancelled;
-    /* Nothing can be waited for: the task is cancelled (a stop takes a turn to do that), or past its deadline. */
+    /* Nothing can be waited for: the task is cancelled (a stop takes a round of the runner to do that), or past its
+     * deadline. */
     bool is_over;
 };
 

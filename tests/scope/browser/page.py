@@ -84,6 +84,20 @@ def test_sorting(browser):
     browser.run("(() => { const f = document.querySelector('#filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()")
 
 
+def test_stuck_wheel(browser):
+    """The wheel of a stuck worker stands still, and says since when."""
+    said, still = "document.querySelector('#levels li').textContent", "document.querySelector('#rings').toDataURL()"
+    browser.run(
+        "(() => { const c = document.querySelector('#wheel-choice'); c.value = 'worker ' + document.querySelector('tr.stuck').cells[0].textContent;"
+        " c.dispatchEvent(new Event('change')); document.querySelector('#wheel').scrollIntoView({ behavior: 'instant' }); })()"
+    )
+    text = browser.wait(f"{said}.startsWith('As of ') && {said}")
+    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
+    before = browser.run(f"{frames}.then(() => {still})")
+    browser.wait(f"{said}.startsWith('As of ') && {said} !== {json.dumps(text)}")
+    expect(browser.run(f"{frames}.then(() => {still})") == before, f"its wheel stands still: {text}")
+
+
 def test_stuck(browser, theatre):
     """Shown within two seconds. A machine that is too busy may be slower now and then, but not ten times in a row."""
     for _ in range(10):
@@ -92,6 +106,7 @@ def test_stuck(browser, theatre):
         text = browser.wait("document.querySelector('tr.stuck') && document.querySelector('tr.stuck').cells[1].textContent")
         seconds = time.monotonic() - began
         expect("stuck for" in text and "wait_for_freedom" in text, f"a worker that is stuck is told: {text}")
+        test_stuck_wheel(browser)
         theatre.tell("free")
         browser.wait("!document.querySelector('tr.stuck')")
         expect(True, "and not any more when the callback has returned")
@@ -103,12 +118,13 @@ def test_stuck(browser, theatre):
 # Of what comes, only the seconds in window.recorded are known.
 FEW_SECONDS = """
 window.recorded = [];
-const real = fetch, late = (s) => [s].concat(Array(26).fill(1)), second = (s) => [s, 1, 1, 1, 1, 1, 1, 0];
+const real = fetch, late = (s) => [s].concat(Array(34).fill(1)), second = (s) => [s, 1, 1, 1, 1, 1, 1, 0];
 window.fetch = async (path, options) => {
   const answer = await real(path, options), seconds = window.recorded;
   if (path !== 'history' && path !== 'next') { return answer; }
   const data = await answer.json();
   if (path === 'history') { data.service = { late: seconds.map(late), seconds: seconds.map(second) }; }
+  if (path === 'next') { data.time_ms = (seconds[seconds.length - 1] || 0) * 1000 + 100; }
   for (const subject of data.subjects || []) {
     subject.late = late(seconds[seconds.length - 1] || 0);
     subject.second = second(seconds[seconds.length - 1] || 0);
@@ -150,6 +166,138 @@ def test_few_seconds(browser, theatre):
     browser.run("window.recorded = [7, 10, 11, 12, 13]")
     browser.wait("document.querySelector('#tiles polyline').getAttribute('points').split(' ').length === 5")
     expect(True, "seconds that the page has missed are asked for")
+
+
+def test_no_moment_before(browser, theatre):
+    """The program has recorded a minute, but the page has seen only the last second: it never shows what is now as then."""
+    state = "document.querySelector('#state').textContent"
+    text = "document.querySelector('#moment-text').textContent"
+    hint = "document.querySelector('#moment-hint').textContent"
+    browser.plant(FEW_SECONDS + "window.recorded = Array.from({ length: 60 }, (_, i) => i + 1);")
+    browser.open(theatre.address + "?at=20")
+    browser.wait(f"document.querySelector('#state') && {LIVE} && document.querySelectorAll('#source-table tbody tr').length > 0")
+    expect("The link leads to" in browser.run(hint), f"a link to a moment that the page has not seen: {browser.run(hint)}")
+    expect("at=" not in browser.run("location.search"), "and that is not part of the address any more")
+    slide = "(() => { const m = document.querySelector('#moment'); m.value = -40; m.dispatchEvent(new Event('input')); return m.value; })()"
+    expect(browser.run(slide) == "0" and browser.run(LIVE), "the slider has only what the page has seen")
+    live_colour = browser.run("getComputedStyle(document.querySelector('#state')).backgroundColor")
+    browser.run("window.recorded.push(61, 62, 63)")
+    browser.wait("document.querySelector('#moment').min === '-3'")
+    browser.run("document.querySelector('#heat').focus()")
+    browser.press("PageUp")
+    shown = browser.run(f"{state} + '; ' + {text}")
+    expect(shown.startswith("then ") and shown.endswith(", 3 s ago"), f"a key goes no further: {shown}")
+    expect(re.search(r"then \d+:\d\d:\d\d", shown), "the state has the time")
+    expect("opened at" in browser.run(hint), f"and why: {browser.run(hint)}")
+    colour = browser.run("getComputedStyle(document.querySelector('#state')).backgroundColor")
+    expect(colour != live_colour, f"then has another colour than live: {colour}, {live_colour}")
+    points = browser.run("Array.from(document.querySelectorAll('#source-table polyline'), (l) => l.getAttribute('points')).join('')")
+    expect(points == "", "the last minute, which is not known of then, is blank")
+    browser.press("Escape")
+    browser.wait(LIVE)
+    browser.run(
+        "(() => { const h = document.querySelector('#heat'), b = h.getBoundingClientRect();"
+        " h.dispatchEvent(new PointerEvent('pointermove', { clientX: b.left + b.width / 2 + 5, clientY: b.top + 9 }));"
+        " h.click(); })()"
+    )
+    shown = browser.run(text)
+    expect(shown.endswith(", 3 s ago"), f"nor does a click on the heat map: {shown}")
+
+
+# Half are late by up to 2^29 ns in the first seconds, and by up to 2^22 ns in the later ones.
+TWO_LATES = FEW_SECONDS.replace("Array(34).fill(1)", "Array.from({ length: 34 }, (_, i) => ({ 0: 9, 1: 1 })[i - (s < 10 ? 19 : 12)] || 0)")
+# Where the line of the median, which is dark, is drawn between the last two seconds: from the top of the map.
+MEDIAN_PLACE = """
+(() => { const h = document.querySelector('#heat'), copy = document.createElement('canvas'), dark = [];
+  copy.width = 1; copy.height = h.height;
+  const draw = copy.getContext('2d', { willReadFrequently: true });
+  draw.drawImage(h, -Math.round(119 * h.width / 120), 0);
+  const pixels = draw.getImageData(0, 0, 1, h.height).data;
+  for (let y = 0; y < h.height; y++) {
+    const [r, g, b, a] = pixels.slice(4 * y, 4 * y + 4);
+    if (a > 100 && r + g + b < 200) { dark.push(y + 0.5); }
+  }
+  return dark.length && dark.reduce((x, y) => x + y) / dark.length * h.clientHeight / h.height; })()
+"""
+NS = {"\u00b5s": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def point_at_heat(browser, y):
+    """The bounds of the row at this place, by the readout, and the median."""
+    text = browser.run(
+        "(() => { const b = document.querySelector('#heat').getBoundingClientRect();"
+        " document.querySelector('#heat').dispatchEvent(new PointerEvent('pointermove',"
+        f" {{ clientX: b.right - 2, clientY: b.top + {y} }})); return {READING}; }})()"
+    )
+    browser.press("Escape")
+    found = re.search(r"half less than (.*) late, 99 .*; (.*) to (.*) late: ", text)
+    if not found:
+        expect(False, f"the row at {y:.0f}: {text}")
+    return [float(number) * NS[unit] for number, unit in (part.split() for part in (found[2], found[3], found[1]))]
+
+
+def test_heat_agrees(browser, theatre):
+    """Labels, lines and the readout of the heat map have the same place for a value."""
+    browser.plant(TWO_LATES + "window.recorded = [7, 8];")
+    browser.open(theatre.address)
+    for median_ns in (2**29, 2**22):
+        place = browser.wait(f"{LIVE} && {MEDIAN_PLACE}")
+        above, below = point_at_heat(browser, place - 3), point_at_heat(browser, place + 3)
+        same = all(abs(ns / median_ns - 1) < 0.1 for ns in (above[0], below[1], below[2]))
+        expect(same, f"the line of the median is between the rows that the median separates: {above} {below}")
+        labels = browser.run(
+            "(() => { const top = document.querySelector('#heat').getBoundingClientRect().top;"
+            " return Array.from(document.querySelectorAll('#heat-axis span'), (s) => { const b = s.getBoundingClientRect();"
+            " return [s.textContent, (b.top + b.bottom) / 2 - top]; }); })()"
+        )
+        expect(len(labels) >= 2, f"labels: {labels}")
+        for text, place in labels:
+            ns = float(text.split()[0]) * NS[text.split()[1]]
+            low, high = point_at_heat(browser, place + 3)[0], point_at_heat(browser, max(1, place - 3))[1]
+            expect(low * 0.95 <= ns <= high * 1.05 and high / low < 4.1, f"{text} is in its row: {low / 1e6} ms to {high / 1e6} ms")
+        browser.run("window.recorded = [7, 8, 10, 11]")
+        browser.wait("document.querySelector('#tiles polyline').getAttribute('points').split(' ').length === 4")
+
+
+# The troubles and the rates that are told are those in `window`.
+TOLD = """
+window.troubles = [];
+window.rates = {};
+const real = fetch;
+window.fetch = async (path, options) => {
+  const answer = await real(path, options);
+  if (path !== 'next') { return answer; }
+  const data = await answer.json();
+  data.troubles = window.troubles;
+  data.trouble_count = data.troubles.length;
+  for (const source of data.subjects[0].sources) { Object.assign(source, window.rates); }
+  return new Response(JSON.stringify(data));
+};
+const trouble = (kind, which) => ({ kind: kind, subject: 'service', which: which, text: kind + ' ' + which });
+"""
+
+
+def test_told(browser, theatre):
+    """Lines at the top do not change places while they are there; a rate that is about none is 0."""
+    told = "Array.from(document.querySelectorAll('#trouble li'), (l) => l.textContent).join()"
+    browser.plant(TOLD)
+    browser.open(theatre.address)
+    browser.wait(f"document.querySelector('#state') && {LIVE}")
+    for now, shown in (
+        ("[trouble('late', 5)]", "late 5"),
+        ("[trouble('late', 2), trouble('late', 5)]", "late 5,late 2"),
+        ("[trouble('leak', 7), trouble('late', 9), trouble('late', 2), trouble('late', 5)]", "leak 7,late 5,late 2,late 9"),
+        ("[trouble('leak', 7), trouble('late', 9), trouble('late', 2)]", "leak 7,late 2,late 9"),
+    ):
+        browser.run(f"window.troubles = {now}; 0")
+        browser.wait(f"{told} === '{shown}'")
+        expect(True, f"what begins later is told later: {shown}")
+    tops = browser.run("new Set(Array.from(document.querySelectorAll('#trouble li'), (l) => l.offsetTop)).size")
+    expect(tops == 3, "each in a line of its own")
+    browser.run("window.rates = { fired: 0.02, fired_range: [0, 0.04], started: 0.02, started_range: [0, 900] }; 0")
+    browser.wait("document.querySelector('#source-table tbody tr').cells[4].textContent === '< 900'")
+    shown = cells(browser, 5)[0]
+    expect(shown == "~0", f"a rate that is about none: {shown}")
 
 
 def test_keyboard(browser):
@@ -313,6 +461,27 @@ def test_acts(browser, theatre, path):
     store.close()
 
 
+def test_export(browser, theatre):
+    """The button saves a file, which has what the page shows."""
+    folder = tempfile.mkdtemp(prefix="verge-export-")
+    browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=folder)
+    pending = theatre.tell("stats").split()[0]
+    browser.run("document.querySelector('#export').click()")
+    end = time.monotonic() + 120
+    while not [name for name in os.listdir(folder) if name.endswith(".json")]:
+        expect(time.monotonic() < end, "the file is saved")
+        time.sleep(0.05)
+    name = os.listdir(folder)[0]
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        saved = json.load(file)
+    expect(name == f"verge-scope-{saved['snapshot']['pid']}.json", f"its name says which program: {name}")
+    stats = [subject["stats"] for subject in saved["snapshot"]["subjects"] if "stats" in subject]
+    expect(str(stats[0]["pending"]) == pending, "it has the figures that are shown")
+    expect(saved["compared_with"] is None and len(saved["history"]) > 0, "and the history")
+    os.remove(os.path.join(folder, name))
+    os.rmdir(folder)
+
+
 def test_durable(browser, theatre):
     with tempfile.TemporaryDirectory(prefix="verge-theatre-") as folder:
         path = os.path.join(folder, "timers.db")
@@ -386,6 +555,9 @@ def main():
     try:
         browser.dress("light")
         test_few_seconds(browser, theatre)
+        test_no_moment_before(browser, theatre)
+        test_heat_agrees(browser, theatre)
+        test_told(browser, theatre)
         browser.plant(None)
         browser.open(theatre.address)
         browser.wait(LIVE)
@@ -397,6 +569,7 @@ def main():
         test_shapes(browser)
         test_stuck(browser, theatre)
         test_durable(browser, theatre)
+        test_export(browser, theatre)
         browser.run("document.querySelector('#all-rows').click()")  # neither groups nor folds
         test_many_sources(browser, theatre)
         expect(browser.console == [], f"no message on the console: {browser.console}")

@@ -12,7 +12,7 @@ enum { FIRST_SEGMENT = 1024, RECORDS_MAX = FIRST_SEGMENT + 4096 };
 struct findings {
     const verge_service *service;
     const verge_worker *worker;
-    bool has_entry[RECORDS_MAX];    /* in this worker's wheel */
+    bool is_in_wheel[RECORDS_MAX];  /* in this worker's wheel */
     uint64_t comes_up[RECORDS_MAX]; /* the tick at which its slot starts; 0: it is late, or due */
     bool is_linked[RECORDS_MAX];    /* in some inbox, or chain */
 };
@@ -42,13 +42,13 @@ static const char *see_node(void *context, verge__node *node, uint64_t start) {
     struct findings *findings = context;
     uint32_t index = verge__table_index(&findings->service->table, verge__timer_of(node));
     bool is_due = start < findings->worker->calendar.cursor;
-    findings->has_entry[rank(index)] = true;
+    findings->is_in_wheel[rank(index)] = true;
     findings->comes_up[rank(index)] = is_due ? 0 : start;
     return NULL;
 }
 
 static void see_wheel(struct findings *findings) {
-    memset(findings->has_entry, 0, rank(atomic_load(&findings->service->table.fresh)));
+    memset(findings->is_in_wheel, 0, rank(atomic_load(&findings->service->table.fresh)));
     for (size_t i = 0; i < 2; i++) {
         for (verge__node *node = findings->worker->late[i]; node != NULL; node = node->next) {
             (void)see_node(findings, node, 0);
@@ -86,9 +86,9 @@ static bool can_wait(const struct findings *findings, uint32_t index, uint64_t u
 
 /* ---- one worker ---- */
 
-static const char *check_entries(const struct findings *findings, uint64_t until_ns) {
+static const char *check_nodes(const struct findings *findings, uint64_t until_ns) {
     const verge_worker *worker = findings->worker;
-    uint64_t live = 0;
+    uint64_t timer_count = 0;
     uint64_t idle = 0;
     for (uint32_t index = 0; index < atomic_load(&findings->service->table.fresh);
          index = verge__table_next_index(index)) {
@@ -97,12 +97,12 @@ static const char *check_entries(const struct findings *findings, uint64_t until
         if (verge__word_owner(word) != worker->id) {
             continue;
         }
-        bool has_entry = verge__timer_is_filed(timer);
+        bool is_in_wheel = verge__timer_is_filed(timer);
         bool is_free = verge__word_state(word) == VERGE__FREE;
-        live += has_entry && !is_free;
-        idle += has_entry && is_free;
-        if (has_entry != findings->has_entry[rank(index)]) {
-            return "S2: a record and its owner's wheel do not agree on whether it has an entry";
+        timer_count += is_in_wheel && !is_free;
+        idle += is_in_wheel && is_free;
+        if (is_in_wheel != findings->is_in_wheel[rank(index)]) {
+            return "S2: a record and its owner's wheel do not agree on whether it is in the wheel";
         }
         bool is_to_be_sent = (word & (VERGE__WRITING | VERGE__AGAIN)) == (VERGE__WRITING | VERGE__AGAIN);
         if (verge__word_state(word) != VERGE__SCHEDULED || (word & VERGE__LINKED) != 0 || is_to_be_sent) {
@@ -110,17 +110,17 @@ static const char *check_entries(const struct findings *findings, uint64_t until
         }
         uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
         uint64_t comes_up = findings->comes_up[rank(index)];
-        if (!has_entry || (comes_up > tick && comes_up > worker->calendar.cursor)) {
-            return "S2: a timer has no entry that comes up in time";
+        if (!is_in_wheel || (comes_up > tick && comes_up > worker->calendar.cursor)) {
+            return "S2: a timer does not come up in time";
         }
         if (until_ns > VERGE__WAKING && tick < until_ns >> worker->shift && comes_up >= tick) {
             return "G12: a worker sleeps beyond a timer of its own";
         }
     }
     if (idle > VERGE__FREE_KEPT) {
-        return "S5: more idle entries than a worker has free records";
+        return "S5: more idle nodes than a worker has free records";
     }
-    return live == verge__worker_live(worker) ? NULL : "the timers of a worker are miscounted";
+    return timer_count == verge__worker_timer_count(worker) ? NULL : "the timers of a worker are miscounted";
 }
 
 static size_t late_count(const verge_worker *worker) {
@@ -148,7 +148,7 @@ static const char *check_worker(struct findings *findings) {
     }
     see_wheel(findings);
     wrong = verge__calendar_check(&worker->calendar, late_count(worker));
-    return wrong != NULL ? wrong : check_entries(findings, until_ns);
+    return wrong != NULL ? wrong : check_nodes(findings, until_ns);
 }
 
 /* In a wait, from which it can be woken; not in a callback. */

@@ -15,7 +15,7 @@ enum {
     STEPS_WITHOUT_TIME = 16,
 };
 
-/* task/task_internal.h, which has names of its own for what the service has, too. */
+/* task/current.h, which includes names of its own for what the service has, too. */
 struct verge__runner;
 struct verge__runner *verge__current_runner(void);
 void verge__set_current_runner(struct verge__runner *runner);

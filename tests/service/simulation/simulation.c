@@ -41,9 +41,9 @@ struct world {
     bool threads_die;
     bool is_narrow;                 /* few timers at a time, of which all is due, and most calls wait */
     bool is_crowded;                /* many timers for one tick */
-    verge_worker *dead[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
-    unsigned dead_count;
-    bool goes_far;         /* some deadlines are beyond the marks of entries */
+    verge_worker *lost[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
+    unsigned lost_count;
+    bool goes_far;         /* some deadlines are 2^32 ticks away, and more */
     bool steps_back;       /* the clock does, now and then */
     uint64_t latest_ns;    /* what it said when it did */
     const char *complaint; /* of who looks into the service */
@@ -102,7 +102,7 @@ static void start_one(void) {
         return;
     }
     verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options), 0);
+    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
     options.callback = on_timer;
     options.deadline_ns = some_deadline();
     options.period_ns = chance(6) ? PRECISION_NS + below(100 * PRECISION_NS) : 0;
@@ -110,7 +110,7 @@ static void start_one(void) {
     options.worker_id = chance(4) ? (uint32_t)below(WORKERS_MAX + 2) : 0;
     struct life *life = audit_starting(&world->audit, options.deadline_ns, options.period_ns != 0);
     options.argument = life;
-    int error = verge_service_start(world->service, &options, &life->handle);
+    int error = verge_service_start_with(world->service, &options, &life->handle);
     audit_started(&world->audit, life, error);
 }
 
@@ -195,7 +195,7 @@ static void reset_one(struct life *life) {
 
 static void look_at_one(struct life *life) {
     verge_timer_info info;
-    if (life != NULL && verge_service_query(world->service, life->timer, &info) == 0) {
+    if (life != NULL && verge_service_get(world->service, life->timer, &info) == 0) {
         assert_ptr_equal(info.argument, life);
         assert_ptr_equal(info.callback, on_timer);
     }
@@ -287,7 +287,7 @@ static void on_timer(const verge_firing *firing) {
             static _Atomic uint32_t never_changes;
             scheduler_wait(&never_changes, 0, clock_now() + below(40 * PRECISION_NS)); /* the whole worker stalls */
         } else if (kind == 7 && world->threads_die && chance(4)) {
-            world->dead[world->dead_count++] = firing->worker;
+            world->lost[world->lost_count++] = firing->worker;
             world->busy_count--;
             audit_died(life);
             scheduler_die();
@@ -320,7 +320,7 @@ static void wake(void *context) {
 static verge_worker *join(void) {
     verge_worker *worker = NULL;
     verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options), 0);
+    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = chance(4);
     if (scheduler_actor() >= 0) {
         options.wake = wake;
@@ -401,8 +401,8 @@ static void be_worker(void) {
 }
 
 static void bury_one(void) {
-    if (world->dead_count > 0) {
-        verge_worker *worker = world->dead[--world->dead_count];
+    if (world->lost_count > 0) {
+        verge_worker *worker = world->lost[--world->lost_count];
         atomic_store(&worker->has_living_thread, false); /* as its thread does when it ends (bound.c) */
         assert_int_equal(verge_worker_leave(worker), 0);
     }
@@ -458,7 +458,7 @@ static void be_time(void) {
                 scheduler_step();
                 continue;
             }
-            if (world->dead_count > 0 && chance(2)) {
+            if (world->lost_count > 0 && chance(2)) {
                 bury_one();
             } else if (until_ns == VERGE_NEVER || chance(8)) {
                 interrupt_one();
@@ -522,7 +522,7 @@ static void drain(void) {
     }
     for (int i = 0; world->goes_far && i < 40; i++) {
         verge_manual_clock_advance(&world->clock, PRECISION_NS << 31);
-        while (verge_worker_run_once(worker, 0) > 0 || verge_worker_next(worker) == 0) {
+        while (verge_worker_run_once(worker, 0) > 0 || verge_worker_next_wakeup(worker) == 0) {
         }
     }
     inspect();
@@ -536,7 +536,7 @@ static void drain(void) {
 
 static void create(void) {
     verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options), 0);
+    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 0;
     options.metronome = false;
     options.clock = verge_clock_manual(&world->clock);
@@ -589,7 +589,7 @@ static const char *simulate(uint64_t seed) {
     if (world->scheduler.is_hung) {
         return "it hangs";
     }
-    while (world->dead_count > 0) {
+    while (world->lost_count > 0) {
         bury_one();
     }
     inspect();

@@ -18,7 +18,9 @@
 
 #include "service/simulation/scheduler.h"
 #include "support/crash.h"
+#include "task/queue.h"
 #include "task/search.h"
+#include "task/share.h"
 #include "task/support.h"
 
 enum {
@@ -102,7 +104,7 @@ static void enter(struct player *self) {
     CHECK_EQUAL(self->inside, NOBODY);
     self->inside = scheduler_actor();
     if (self->pinned_to != VERGE_WORKER_ANY && self->pinned_to != world.retired) {
-        CHECK_EQUAL(verge_task_worker(), self->pinned_to);
+        CHECK_EQUAL(verge_task_worker_id(), self->pinned_to);
     }
 }
 
@@ -132,7 +134,7 @@ static verge_task *spawn_player(void) {
     const uint32_t index = chance(3) ? (uint32_t)below(world.worker_count) : anywhere;
     *player = (struct player){.inside = NOBODY, .pinned_to = index < world.worker_count ? index : VERGE_WORKER_ANY};
     verge_task *task = NULL;
-    const int error = verge_runtime_spawn(world.runtime, index, play, player, &task);
+    const int error = spawn_at(world.runtime, index, play, player, &task);
     CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
     if (error != 0) {
         player->begun_count = player->ended_count = 1; /* never was */
@@ -150,9 +152,9 @@ static intptr_t answer(void *argument) {
     unsigned item = 0;
     int error = 0;
     for (unsigned i = 0; i < talk->messages && error == 0; i++) {
-        error = verge_channel_receive(talk->there, &item);
+        error = verge_channel_receive(talk->there, &item, VERGE_NEVER);
         CHECK(error != 0 || item == i);
-        error = error == 0 ? verge_channel_send(talk->back, &item) : error;
+        error = error == 0 ? verge_channel_send(talk->back, &item, VERGE_NEVER) : error;
     }
     CHECK(error == 0 || error == -EPIPE || (error == -ECANCELED && verge_task_is_cancelled()));
     return verge_channel_close(talk->back);
@@ -165,11 +167,11 @@ static void talk_to_a_task(struct player *self) {
     CHECK_EQUAL(verge_channel_create(sizeof(unsigned), 1 + below(2), NULL, &talk.back), 0);
     const uint32_t index = chance(4) ? (uint32_t)below(world.worker_count) : VERGE_WORKER_ANY;
     leave(self);
-    int error = verge_spawn_on(index, answer, &talk, &task);
+    int error = spawn_at(NULL, index, answer, &talk, &task);
     for (unsigned i = 0; i < talk.messages && error == 0; i++) {
         unsigned item = i;
-        error = verge_channel_send(talk.there, &item);
-        error = error == 0 ? verge_channel_receive(talk.back, &item) : error;
+        error = verge_channel_send(talk.there, &item, VERGE_NEVER);
+        error = error == 0 ? verge_channel_receive(talk.back, &item, VERGE_NEVER) : error;
         CHECK(error != 0 || item == i);
     }
     CHECK_EQUAL(verge_channel_close(talk.there), 0);
@@ -216,7 +218,7 @@ static void be_a_hog(void) {
 /* What retires leaves soon, whatever goes on elsewhere. */
 static void wait_for_who_retires(void) {
     const uint32_t retired = world.retired;
-    if (retired != 0 && retired != verge_task_worker() && may_have_a_hog()) {
+    if (retired != 0 && retired != verge_task_worker_id() && may_have_a_hog()) {
         world.has_hog = true;
         while (atomic_load(&world.runtime->runners[retired]->inbox) != &verge__inbox_closed) {
             scheduler_step();
@@ -245,7 +247,7 @@ static void send_a_batch(void) {
     world.has_hog = true;
     for (uint32_t i = 0; i < count; i++) {
         const verge_task_function function = i == 0 ? keep_a_worker : i + 1 < count ? do_nothing : set_flag;
-        CHECK_EQUAL(verge_runtime_spawn(world.runtime, VERGE_WORKER_ANY, function, (void *)&world.flag, NULL), 0);
+        CHECK_EQUAL(spawn_at(world.runtime, VERGE_WORKER_ANY, function, (void *)&world.flag, NULL), 0);
     }
 }
 
@@ -256,7 +258,7 @@ static void wait_for_the_stop(struct player *self) {
     if (world.will_stop) {
         CHECK_EQUAL(verge_channel_create(sizeof(item), 1, NULL, &channel), 0);
         leave(self);
-        CHECK_EQUAL(verge_channel_receive(channel, &item), -ECANCELED);
+        CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), -ECANCELED);
         enter(self);
         verge_channel_destroy(channel);
     }
@@ -264,7 +266,7 @@ static void wait_for_the_stop(struct player *self) {
 
 static void lock_and_unlock(struct player *self) {
     leave(self);
-    const int error = verge_mutex_lock(&world.mutex);
+    const int error = verge_mutex_lock(&world.mutex, VERGE_NEVER);
     enter(self);
     CHECK(error == 0 || (error == -ECANCELED && verge_task_is_cancelled()));
     if (error == 0) {

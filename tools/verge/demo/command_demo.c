@@ -211,10 +211,10 @@ struct display {
 static int begin_display(void *context, verge_service *service) {
     struct display *display = context;
     verge_scope_options scope_options;
-    (void)verge_scope_options_init(&scope_options);
+    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = "tcp:0";
     scope_options.name = "verge demo";
-    const int error = verge_scope_start(service, display->runtime, &scope_options, &display->scope);
+    const int error = verge_scope_create(service, display->runtime, &scope_options, &display->scope);
     if (error == 0) {
         (void)fprintf(display->json ? stderr : stdout, "To look at it, open this in a browser: %s\n\n",
                       verge_scope_address(display->scope));
@@ -225,7 +225,7 @@ static int begin_display(void *context, verge_service *service) {
 
 static void end_display(void *context) {
     struct display *display = context;
-    (void)verge_scope_stop(display->scope);
+    (void)verge_scope_destroy(display->scope);
 }
 
 static void describe_echo(void *context, char *text, size_t size) {

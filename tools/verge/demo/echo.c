@@ -17,6 +17,7 @@
 #include "output/reason.h"
 #include "output/text.h"
 #include "random.h"
+#include "spawn.h"
 
 #define MS UINT64_C(1000000)
 #define PATIENCE_NS (2000 * MS) /* how long the server waits for a message */
@@ -122,7 +123,7 @@ static intptr_t accept_connections(void *argument) {
             return fd < 0 ? 0 : verge_close(fd);
         }
         *connection = (struct connection){.echo = echo, .fd = fd};
-        int error = verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, serve, connection, NULL);
+        int error = spawn_anywhere(serve, connection, NULL);
         if (error != 0) {
             fail(echo, error);
             (void)verge_close(fd);
@@ -198,19 +199,19 @@ static intptr_t run_all(void *argument) {
         return 0;
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        error = verge_runtime_spawn(echo->runtime, VERGE_WORKER_ANY, run_client, &echo->clients[i], &tasks[i]);
+        error = spawn_anywhere(run_client, &echo->clients[i], &tasks[i]);
         if (error != 0) {
             fail(echo, error);
         }
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        error = tasks[i] == NULL ? 0 : verge_join(tasks[i], NULL);
+        error = tasks[i] == NULL ? 0 : verge_join(tasks[i], NULL, VERGE_NEVER);
         if (error != 0) {
             fail(echo, error);
         }
     }
     (void)verge_task_cancel(acceptor);
-    error = verge_join(acceptor, NULL);
+    error = verge_join(acceptor, NULL, VERGE_NEVER);
     if (error != 0) {
         fail(echo, error);
     }
@@ -258,7 +259,7 @@ int echo_begin(uint32_t worker_count, uint64_t seed, struct echo **ret_echo) {
         echo->clients[i].stalls = i % STALLS_ONE_IN == 0;
         echo->clients[i].random = random_next(&seed);
     }
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.report_overflow = true;
     options.worker_count = worker_count;
     int error = listen_on_loopback(echo);

@@ -8,8 +8,8 @@ enum { BUFFER_COUNT = 16, BUFFER_SIZE = 32 };
 
 static char *next_buffer(void) {
     static char buffers[BUFFER_COUNT][BUFFER_SIZE];
-    static unsigned turn;
-    return buffers[turn++ % BUFFER_COUNT];
+    static unsigned next;
+    return buffers[next++ % BUFFER_COUNT];
 }
 
 const char *text_grouped(uint64_t number) {

@@ -53,7 +53,7 @@ static int set_precision(verge_wheel_options *options, uint64_t precision_ns) {
 static int create_wheel(struct replay *replay, uint64_t start_ns) {
     const struct replay_options *options = replay->options;
     verge_wheel_options wheel_options;
-    int error = verge_wheel_options_preset(&wheel_options, options->preset);
+    int error = verge_wheel_options_preset(&wheel_options, sizeof(wheel_options), options->preset);
     if (error == 0 && options->precision_ns != 0) {
         error = set_precision(&wheel_options, options->precision_ns);
     }
@@ -89,7 +89,7 @@ static void take_expiries(struct replay *replay, size_t count, uint64_t now_ns) 
             result->broken = "a timer was early";
             continue;
         }
-        verge_histogram_record(&replay->lateness, now_ns - timer->deadline_ns);
+        verge_histogram_record(&replay->lateness, now_ns - timer->deadline_ns, 1);
     }
 }
 
@@ -192,7 +192,7 @@ static void reschedule(struct replay *replay, const struct trace_operation *oper
         replay->result->gone++;
         return;
     }
-    if (verge_wheel_reschedule(replay->wheel, timer->handle, moved_deadline(replay, operation)) != 0) {
+    if (verge_wheel_reset(replay->wheel, timer->handle, moved_deadline(replay, operation)) != 0) {
         replay->result->refused++;
         return;
     }
@@ -208,10 +208,9 @@ static int schedule(struct replay *replay, const struct trace_operation *operati
     }
     void *data = (void *)(uintptr_t)operation->timer;
     uint64_t latest_ns = latest_of(replay, operation);
-    int error =
-        latest_ns == operation->deadline_ns
-            ? verge_wheel_schedule(replay->wheel, operation->deadline_ns, data, &timer->handle)
-            : verge_wheel_schedule_window(replay->wheel, operation->deadline_ns, latest_ns, data, &timer->handle);
+    int error = latest_ns == operation->deadline_ns
+                    ? verge_wheel_start(replay->wheel, operation->deadline_ns, data, &timer->handle)
+                    : verge_wheel_start_window(replay->wheel, operation->deadline_ns, latest_ns, data, &timer->handle);
     if (error == -ENOMEM) {
         return error;
     }

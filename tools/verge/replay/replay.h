@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <verge/wheel.h>
+#include <verge/wheel_more.h>
 
 #include "replay/trace.h"
 

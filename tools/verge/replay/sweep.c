@@ -25,11 +25,11 @@ static bool sets_a_timer(const struct trace_operation *operation) {
 
 static void look_at_durations(const struct trace *trace, struct sweep *sweep) {
     verge_histogram durations;
-    verge_histogram_reset(&durations);
+    verge_histogram_clear(&durations);
     for (size_t i = 0; i < trace->operation_count; i++) {
         const struct trace_operation *operation = &trace->operations[i];
         if (sets_a_timer(operation)) {
-            verge_histogram_record(&durations, operation->deadline_ns - operation->time_ns);
+            verge_histogram_record(&durations, operation->deadline_ns - operation->time_ns, 1);
         }
     }
     if (verge_histogram_count(&durations) > 0) {
@@ -195,7 +195,7 @@ void sweep_print(const struct sweep *sweep) {
     print_comparison(sweep);
     printf("\n    options.precision_ns = UINT64_C(1) << %u;\n", exponent_of(best->precision_ns));
     if (best->window_ns > 0) {
-        printf("    verge_wheel_schedule_window(wheel, deadline, deadline + %" PRIu64 ", data, &timer);\n",
+        printf("    verge_wheel_start_window(wheel, deadline, deadline + %" PRIu64 ", data, &timer);\n",
                best->window_ns);
     }
 }

@@ -194,7 +194,7 @@ int bridge_serve(const struct client_address *to, uint16_t port) {
     bridge.secret[1 + 2 * TOKEN_BYTES] = '/';
     int error = open_port(&bridge, port, &address);
     if (error == 0) {
-        (void)verge_runtime_options_init(&options);
+        (void)verge_runtime_options_init(&options, sizeof(options));
         options.worker_count = 1;
         error = verge_runtime_create(&options, &runtime);
     }

@@ -99,7 +99,7 @@ const struct command scope_command = {
     .summary = "shows the timers of a running program, in a terminal or a browser",
     .description =
         "Without options it lists the scopes of your programs. --browser serves one to a browser. --connect connects "
-        "to a program that has called verge_scope_start, and shows, like top: who started its timers,\n"
+        "to a program that has called verge_scope_create, and shows, like top: who started its timers,\n"
         "when they are due, how late they were, and what its workers do. q quits, s and the arrows sort and scroll.\n"
         "If the output is no terminal, it prints one snapshot as JSON.",
     .options = options,

@@ -128,7 +128,7 @@ int list_print(void) {
     static struct listed scopes[LIST_MAX];
     const size_t count = list_scopes(scopes, LIST_MAX);
     if (count == 0) {
-        (void)printf("No program of yours has a scope now. A program has one after verge_scope_start;\n"
+        (void)printf("No program of yours has a scope now. A program has one after verge_scope_create;\n"
                      "try: verge demo --scope\n");
         return EXIT_SUCCESS;
     }

@@ -138,12 +138,12 @@ bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, 
                                          [SLOT_SHARED] = "of all threads: cancelled by any",
                                          [SLOT_SELF] = "starts itself again"};
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = run_callback;
     options.argument = argument_of(slot);
     options.deadline_ns = deadline_ns;
     options.label = labels[kind];
-    int error = verge_service_start(service, &options, &timer);
+    int error = verge_service_start_with(service, &options, &timer);
     if (error != 0) {
         tally->refused++;
         if (error != -ENOMEM) {

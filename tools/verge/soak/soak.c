@@ -16,7 +16,7 @@
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
-#define TURN_NS (20 * MS) /* of the conductor */
+#define ROUND_NS (20 * MS) /* of the conductor */
 #define PERIOD_NS (10 * MS)
 #define PAUSE_NS (2 * MS) /* of actors that are not hostile, so that the machine is not full */
 
@@ -55,7 +55,7 @@ static uint64_t real_now(void) {
 
 static void add_worker(struct soak *soak) {
     uint32_t id = 0;
-    int error = verge_service_add_thread(soak->service, &id);
+    int error = verge_service_add_worker(soak->service, &id);
     if (error == 0) {
         soak->workers[soak->worker_count++] = id;
         soak->result->joined++;
@@ -65,7 +65,7 @@ static void add_worker(struct soak *soak) {
 }
 
 static void retire_worker(struct soak *soak, size_t place) {
-    if (verge_service_retire_thread(soak->service, soak->workers[place]) != 0) {
+    if (verge_service_retire_worker(soak->service, soak->workers[place]) != 0) {
         ledger_find(&soak->ledger, FINDING_VERDICT);
     }
     soak->workers[place] = soak->workers[--soak->worker_count];
@@ -115,10 +115,11 @@ static void be_kind(struct soak *soak, uint64_t passed_ns) {
     }
 }
 
-/* So much for a narrow terminal, which has no room for the rest. */
+/* The line for a narrow terminal, which has no room for all figures. */
 static void format_short(char *line, size_t size, const struct soak *soak, const verge_service_stats *stats,
                          const struct rates *rates, uint64_t passed_ns) {
-    const double ms = (double)(rates->at_ns - soak->shown.at_ns) / 1e6; /* a millisecond: so many thousand a second */
+    const double ms =
+        (double)(rates->at_ns - soak->shown.at_ns) / 1e6; /* counts divided by it are in thousands a second */
     (void)snprintf(
         line, size, "%5.1f s %s pending | 99 %% within %s | start %.0f, fire %.0f k/s", (double)passed_ns / 1e9,
         text_grouped(stats->pending), text_duration(verge_histogram_quantile(&soak->result->lateness, 0.99)),
@@ -132,12 +133,12 @@ static void show_line(struct soak *soak, struct status *status, const verge_serv
                           .fired = stats->fired,
                           .cancelled = stats->cancelled_locally + stats->cancelled_remotely,
                           .reset = stats->reset};
-    double ms = (double)(rates.at_ns - soak->shown.at_ns) / 1e6; /* a millisecond: so many thousand a second */
+    double ms = (double)(rates.at_ns - soak->shown.at_ns) / 1e6; /* counts divided by it are in thousands a second */
     char more[64] = "";
     if (soak->options->describe != NULL) {
         soak->options->describe(soak->options->describe_context, more, sizeof(more));
     }
-    verge_histogram_reset(lateness);
+    verge_histogram_clear(lateness);
     (void)verge_service_get_histograms(soak->service, lateness, NULL);
     char line[256];
     const int length = snprintf(
@@ -167,7 +168,7 @@ static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
     }
 }
 
-/* Of what was counted since. */
+/* The quantile of the values that were recorded between `before` and `now`. */
 static uint64_t quantile_since(const verge_histogram *now, const verge_histogram *before, double share,
                                uint64_t *ret_count) {
     const uint64_t all = verge_histogram_count(now) - verge_histogram_count(before);
@@ -191,7 +192,7 @@ static void note_second(struct soak *soak, uint64_t passed_ns) {
     if (passed_ns / SECOND <= past->seconds || verge_service_get_stats(soak->service, &stats) != 0) {
         return;
     }
-    verge_histogram_reset(&result->lateness);
+    verge_histogram_clear(&result->lateness);
     (void)verge_service_get_histograms(soak->service, &result->lateness, NULL);
     struct soak_second second = {.number = passed_ns / SECOND, .moved = stats.migrated - past->moved};
     second.late_ns = quantile_since(&result->lateness, &past->lateness, 0.99, &second.count);
@@ -212,8 +213,8 @@ static void conduct(struct soak *soak, struct status *status) {
     uint64_t passed_ns = 0;
     soak->shown.at_ns = began_ns;
     while (passed_ns < soak->options->duration_ns && !is_interrupted(soak->options)) {
-        struct timespec turn = {.tv_nsec = TURN_NS};
-        (void)nanosleep(&turn, NULL);
+        struct timespec round = {.tv_nsec = ROUND_NS};
+        (void)nanosleep(&round, NULL);
         passed_ns = real_now() - began_ns;
         if (soak->options->is_hostile) {
             be_hostile(soak);
@@ -238,7 +239,7 @@ static void run_periodic(const verge_firing *firing) {
 
 static int start_periodic(struct soak *soak) {
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = run_periodic;
     options.argument = soak;
     options.deadline_ns = verge_service_exact_now(soak->service) + PERIOD_NS;
@@ -246,12 +247,12 @@ static int start_periodic(struct soak *soak) {
     soak->periodic_first_ns = options.deadline_ns;
     options.policy = VERGE_INTERVAL_SKIP;
     options.label = "ticks of an interval";
-    return verge_service_start(soak->service, &options, NULL);
+    return verge_service_start_with(soak->service, &options, NULL);
 }
 
 static int create_service(struct soak *soak) {
     verge_service_options options;
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 0; /* so that their ids are known */
     if (soak->options->is_hostile) {
         options.clock = jumping_clock_table(&soak->clock);
@@ -260,7 +261,7 @@ static int create_service(struct soak *soak) {
     options.allocator = &soak->memory.table;
     int error = verge_service_create(&options, &soak->service);
     for (uint32_t i = 0; i < soak->options->worker_count && error == 0; i++) {
-        error = verge_service_add_thread(soak->service, &soak->workers[i]);
+        error = verge_service_add_worker(soak->service, &soak->workers[i]);
         soak->worker_count += error == 0;
     }
     return error;
@@ -378,7 +379,7 @@ static void finish(struct soak *soak) {
     atomic_store(&soak->memory.fail_every, 0);
     result->stats.struct_size = sizeof(result->stats);
     (void)verge_service_get_stats(soak->service, &result->stats);
-    verge_histogram_reset(&result->lateness);
+    verge_histogram_clear(&result->lateness);
     (void)verge_service_get_histograms(soak->service, &result->lateness, &result->callback_time);
     int error = verge_service_destroy(soak->service, visit_pending, soak);
     ledger_close(&soak->ledger, &result->tally);

@@ -43,7 +43,7 @@ static void join(struct stepped *stepped) {
     if (stepped->worker_count == stepped->options->worker_count_max) {
         return;
     }
-    (void)verge_worker_options_init(&options);
+    (void)verge_worker_options_init(&options, sizeof(options));
     options.unbound = true;
     int error = verge_worker_join(stepped->service, &options, &stepped->workers[stepped->worker_count]);
     stepped_note(stepped, (uint64_t)(int64_t)error);
@@ -80,7 +80,7 @@ static void run_all_due(struct stepped *stepped) {
     for (uint64_t pass = 0; !is_done && stepped->problem[0] == '\0'; pass++) {
         is_done = true;
         for (size_t i = 0; i < stepped->worker_count; i++) {
-            is_done &= run_worker(stepped, i) == 0 && verge_worker_next(stepped->workers[i]) != 0;
+            is_done &= run_worker(stepped, i) == 0 && verge_worker_next_wakeup(stepped->workers[i]) != 0;
         }
         if (pass > 100 * (uint64_t)SUBJECT_COUNT) {
             stepped_fail(stepped, "workers do not come to an end with what is due");
@@ -186,7 +186,7 @@ static int begin(struct stepped *stepped) {
     stepped->random = stepped->options->seed;
     verge_manual_clock_set(&stepped->clock, random_below(&stepped->random, YEAR));
     faulty_allocator_init(&stepped->memory);
-    (void)verge_service_options_init(&options);
+    (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 0;
     options.metronome = false;
     options.clock = verge_clock_manual(&stepped->clock);

@@ -111,7 +111,7 @@ void stepped_start(struct stepped *stepped) {
         return;
     }
     verge_start_options options;
-    (void)verge_start_options_init(&options);
+    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = run_callback;
     options.argument = subject;
     options.deadline_ns = random_deadline(stepped);
@@ -122,7 +122,7 @@ void stepped_start(struct stepped *stepped) {
         options.worker_id = (uint32_t)random_below(&stepped->random, WORKER_COUNT_MAX);
     }
     the_run = stepped;
-    int error = verge_service_start(stepped->service, &options, &subject->timer);
+    int error = verge_service_start_with(stepped->service, &options, &subject->timer);
     stepped_note(stepped, (uint64_t)(int64_t)error);
     if (error == 0) {
         uint64_t room_ns = VERGE_NEVER - 1 - options.deadline_ns;
@@ -180,7 +180,7 @@ static void cancel(struct stepped *stepped, struct subject *subject) {
 
 static void query(struct stepped *stepped, struct subject *subject) {
     verge_timer_info info;
-    int verdict = verge_service_query(stepped->service, subject->timer, &info);
+    int verdict = verge_service_get(stepped->service, subject->timer, &info);
     expect_verdict(stepped, "a query", subject, verdict, subject->state == SUBJECT_FREE ? -ENOENT : 0);
     if (subject->state == SUBJECT_PENDING && verdict == 0 &&
         (info.argument != subject || info.deadline_ns < subject->earliest_ns || info.deadline_ns > subject->latest_ns ||

@@ -20,6 +20,7 @@
 #include "output/text.h"
 #include "random.h"
 #include "soak/faulty_allocator.h"
+#include "spawn.h"
 
 #define US UINT64_C(1000)
 #define MS (1000 * US)
@@ -238,11 +239,11 @@ static intptr_t be_the_first(void *argument) {
     size_t count = 0;
     int error = 0;
     for (size_t i = 0; i < STREAM_COUNT && error == 0; i++) {
-        error = verge_spawn_on(VERGE_WORKER_ANY, be_a_reader, &round->streams[i], &tasks[count]);
+        error = spawn_anywhere(be_a_reader, &round->streams[i], &tasks[count]);
         count += error == 0;
     }
     for (size_t i = 0; i < WRITER_COUNT && error == 0; i++) {
-        error = verge_spawn_on(VERGE_WORKER_ANY, be_a_writer, &round->writers[i], &tasks[count]);
+        error = spawn_anywhere(be_a_writer, &round->writers[i], &tasks[count]);
         count += error == 0;
     }
     while (error == 0 && now() < round->end_ns) {
@@ -365,7 +366,7 @@ static void close_streams(struct round *round) {
 
 static int create_runtime(struct round *round, const verge_allocator *allocator) {
     verge_runtime_options options;
-    (void)verge_runtime_options_init(&options);
+    (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count =
         1 + (uint32_t)random_below(&round->random, round->options->worker_count_max < 4 ? 1 : 3); /* others come */
     options.precision_ns = UINT64_C(1) << (10 + random_below(&round->random, 11));

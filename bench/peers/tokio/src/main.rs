@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What bench/task_share.c measures, by tokio's tasks: two that send each other messages, and a tree of a million that are
+// What bench/tasks/task_share.c measures, by tokio's tasks: two that send each other messages, and a tree of a million that are
 // spawned and joined.
 use std::future::Future;
 use std::pin::Pin;

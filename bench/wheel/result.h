@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* bench/wheel/result.h - what a case hands from the child that ran it to the parent. */
+#ifndef BENCH_RESULT_H
+#define BENCH_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BENCH_SECTION_COUNT = 2,
+    BENCH_SLICE_COUNT = 32,
+    BENCH_SAMPLE_COUNT_MAX = 65536,
+};
+
+/*
+ * A timed section, in slices. The work of a slice is the same in each round, so the fastest round of each slice is
+ * what the section takes when nothing else disturbs it.
+ */
+struct bench_section {
+    uint64_t unit_count; /* operations, timers or ticks; 0: the workload has no such section */
+    uint64_t slices_ns[BENCH_SLICE_COUNT];
+};
+
+struct bench_result {
+    bool done;
+    char error[200];
+    struct bench_section sections[BENCH_SECTION_COUNT];
+    uint64_t fired_count;
+    uint64_t cancelled_count;
+    uint64_t lateness_ns_max;
+    uint64_t pending_count; /* when the footprint was taken */
+    uint64_t own_bytes;     /* see struct bench_footprint */
+    uint64_t embedded_bytes;
+    uint64_t work_max;
+    uint32_t sample_count; /* durations of single advances */
+    uint32_t samples_ns[BENCH_SAMPLE_COUNT_MAX];
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* task/dump.h - what looks at tasks while they run: dumps, and a thread that watches. */
+#ifndef VERGE_SRC_TASK_DUMP_H
+#define VERGE_SRC_TASK_DUMP_H
+
+#include "task/task.h"
+
+/* Copies the name of a task, which may be empty. The caller keeps the task from ending meanwhile. */
+void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
+
+/* From now on a thread watches the workers and dumps at the signal, if the options ask for either. */
+int verge__observe_begin(verge_runtime *runtime);
+
+/* The thread ends. */
+void verge__observe_end(verge_runtime *runtime);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/runner.h - a runner: one worker of a runtime. It is a thread's loop over a worker of the service (timers), a
+ * reactor (I/O) and the tasks that belong to it. In virtual time one thread steps all runners, and they share one
+ * reactor.
+ */
+#ifndef VERGE_SRC_TASK_RUNNER_H
+#define VERGE_SRC_TASK_RUNNER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "reactor/reactor.h"
+#include "task/context.h"
+#include "task/ring.h"
+#include "task/runtime.h"
+#include "task/stack.h"
+#include "task/task.h"
+
+/* The alternate signal stack of a thread that runs tasks (overflow.c). */
+typedef struct verge__overflow_stack {
+    bool is_on;
+    void *alternate; /* NULL: the thread had one already, or there was no memory */
+    size_t alternate_size;
+} verge__overflow_stack;
+
+/* A runner's search for tasks (search.c). */
+typedef struct verge__searching {
+    bool is_mine; /* this runner is the one that searches */
+    bool has_napped;
+    uint32_t patience;           /* how many times it looks again before it sleeps */
+    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found something */
+    uint32_t heads;              /* the sum of the others' ring heads, when it last looked */
+    const verge__runner *few_of; /* the runner whose few tasks it left alone before the nap, */
+    uint32_t few_head;           /* and the head of its ring then */
+} verge__searching;
+
+typedef struct verge__runner {
+    verge_runtime *runtime;
+    uint32_t index;
+
+    /* The runner's thread only. */
+    verge__context context;
+    verge_task *running;
+    verge__task_queue ready;
+    verge_task *handed_over;  /* share.c */
+    _Atomic int resumes_left; /* in this round; observe.c reads it */
+    uint64_t round_ns;        /* when this round began, as its timers saw it */
+    bool has_others;          /* a copy of `shares`, for its own thread */
+    bool ring_is_next;
+    bool offers_later; /* what it pushes now, verge__offer_rest will offer to others later (share.c) */
+    struct verge__reactor *reactor;
+    verge_worker *worker;
+    verge__stack_cache stacks;
+    uint32_t at_once_count; /* calls in a row that needed no wait */
+    uint32_t stops_seen;    /* the stop_count at which it has cancelled its tasks */
+    uint32_t random;        /* for select, which chooses among ready cases by chance */
+    bool owns_reactor;
+    verge__overflow_stack overflow;
+    verge__searching search;
+
+    /* From any thread. */
+    verge_task *_Atomic inbox; /* linked, the last posted first; verge__inbox_closed: the runner has left */
+    _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
+    _Atomic bool attention;    /* a flag of the runner or of the runtime has changed */
+    _Atomic bool is_retiring;
+    _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; it stays set */
+    _Atomic uint32_t notifying; /* how many threads are about to wake the reactor, plus VERGE__RUNNER_CLOSES */
+    uint32_t list_latch;
+    _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
+    void *listed;              /* links of all tasks of the runner, the newest first */
+    _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
+    _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
+    /* Written by the runner's thread: tasks that ended here unjoined; such tasks, of any runner, that were joined or
+     * detached here afterwards. */
+    _Atomic uint64_t unjoined, collected;
+
+    pthread_t thread;
+    bool has_thread; /* under the runtime's lock */
+    bool has_reported;
+    int start_error;
+
+    /* Tasks that are ready and not pinned, where the runner shares: the oldest in the ring, the rest in `overflow`. */
+    char other_lines[64]; /* what other threads look at is not beside what only this one uses */
+    verge__task_ring ring;
+    uint32_t overflow_latch;
+    _Atomic uint32_t overflow_count; /* written under the latch */
+    verge__task_queue overflow_queue;
+} verge__runner;
+
+/* A flag in `notifying`: the runner's thread sleeps until no thread is about to wake its reactor. */
+#define VERGE__RUNNER_CLOSES (UINT32_C(1) << 31)
+
+/* A count that one thread writes and any may read. */
+static inline void verge__count_more(_Atomic uint64_t *count, uint64_t more) {
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+static inline void verge__count(_Atomic uint64_t *count) {
+    verge__count_more(count, 1);
+}
+
+/* ---- runner.c ---- */
+
+/* Called by the thread that is about to run the runner. shared_reactor NULL: the runner gets a reactor of its own, and
+ * the thread is bound to its worker. */
+int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reactor);
+
+/* Called by the same thread, when the runner has no tasks left. */
+void verge__runner_close(verge__runner *runner);
+
+/* Switches to the next task that can run, or back to the loop. self is in the ready queue, or in a state that another
+ * thread will end. */
+void verge__suspend(verge_task *self);
+
+/* One round of the loop: handles what has arrived, runs the timers that are due, and then tasks. Returns whether there
+ * was something to do. */
+bool verge__runner_round(verge__runner *runner);
+
+/* Whether the runtime stops, and this runner has cancelled its tasks. */
+static inline bool verge__has_stopped(const verge__runner *runner) {
+    return atomic_load(&runner->runtime->is_stopping) &&
+           runner->stops_seen == atomic_load(&runner->runtime->stop_count);
+}
+
+/* Whether tasks can run, or something has arrived. */
+bool verge__runner_has_work(verge__runner *runner);
+
+/* Runs tasks until none is left in the runtime, or on this runner if it retires. */
+void verge__runner_loop(verge__runner *runner);
+
+verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
+
+/* ---- move.c ---- */
+
+/* Gives the tasks of a runner that retires to others, except those in I/O. True: there were some. */
+bool verge__runner_move_tasks(verge__runner *runner);
+
+/* True: no task is left, and the runner has closed its inbox. */
+bool verge__runner_has_left(verge__runner *runner);
+
+/* ---- lost.c ---- */
+
+/* The calling thread, a worker's, is ending in the middle of a task: that one is lost, and the runtime stops. */
+void verge__lose_running_task(void);
+
+/* ---- overflow.c ---- */
+
+/* The calling thread is about to run tasks. In virtual time, worker 0 stands for all. */
+void verge__overflow_watch(verge__runner *runner);
+
+/* The calling thread runs no more tasks. */
+void verge__overflow_unwatch(verge__runner *runner);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task/runtime.h - what a runtime is made of: its runners (task/runner.h), what all of them share, and how many tasks
+ * there are.
+ */
+#ifndef VERGE_SRC_TASK_RUNTIME_H
+#define VERGE_SRC_TASK_RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/fork.h"
+#include "task/pool.h"
+#include "task/stack.h"
+#include "task/task.h"
+
+struct verge__reactor;
+
+enum { VERGE__PARKED_WORDS = (VERGE_RUNTIME_WORKERS_MAX + 63) / 64 };
+
+typedef enum verge__runtime_stage {
+    VERGE__RUNTIME_IDLE,
+    VERGE__RUNTIME_STARTING,
+    VERGE__RUNTIME_RUNNING,
+    VERGE__RUNTIME_ENDING
+} verge__runtime_stage;
+
+struct verge_runtime {
+    verge_runtime_options options;
+    verge_allocator allocator;
+    verge_clock clock;
+    verge_service *service;
+    uint32_t forks; /* verge__forks() when the runtime was created */
+    verge__stack_store stacks;
+    uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
+
+    pthread_mutex_t lock; /* of stage, outside_stacks, workers that come and go */
+    pthread_cond_t changed;
+    verge__runtime_stage stage;
+    verge__stack_cache outside_stacks;
+    const char *backend;
+    unsigned ring_entry_count; /* for tests: of io_uring's rings; 0: as usual */
+
+    verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
+    _Atomic uint32_t runner_count;
+    uint64_t timer_count; /* virtual time: timers that were started and will run */
+    _Atomic bool is_stopping;
+    _Atomic uint32_t stop_count; /* how many stops have begun */
+    _Atomic bool has_lost_worker;
+
+    /* What changes often is in cache lines of its own: all runners read what is above. */
+    char line_of_search[64];
+    _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
+    _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
+    char line_of_counts[64];
+    _Atomic uint64_t tasks;       /* how many there are, plus the credits of all runners, plus VERGE__RUN_OVER */
+    _Atomic uint32_t next_runner; /* for tasks from outside */
+    _Atomic uint64_t spawned_outside;
+    _Atomic uint64_t collected_outside;
+    char line_of_rest[64];
+
+    verge__blocking_pool pool;
+
+    struct {
+        pthread_t thread;
+        bool has_thread;
+        bool handles_signal;
+        uint32_t requests; /* of the signal, when it began */
+        _Atomic bool ends;
+        _Atomic uint32_t word; /* where its thread sleeps, unless it is for a signal */
+    } observer;
+};
+
+/*
+ * A flag in `tasks`. It is set in the step that counts the last task out. From then on the loops end, and run no more
+ * tasks. A task that is spawned from outside after that belongs to the next run: otherwise its loop could end in the
+ * middle of it.
+ */
+#define VERGE__RUN_OVER (UINT64_C(1) << 63)
+
+static inline uint64_t verge__task_count(const verge_runtime *runtime) {
+    return atomic_load(&runtime->tasks) & ~VERGE__RUN_OVER;
+}
+
+static inline bool verge__run_is_over(const verge_runtime *runtime) {
+    return (atomic_load(&runtime->tasks) & VERGE__RUN_OVER) != 0;
+}
+
+/* How many tasks there are, without the credits of runners (stats.c). */
+uint64_t verge__existing_tasks(const verge_runtime *runtime);
+
+/* How many tasks have ended, and were neither joined nor detached (stats.c). */
+uint64_t verge__unjoined_tasks(const verge_runtime *runtime);
+
+/* Whether the runtime is the parent's, and this process is the child of a fork. */
+static inline bool verge__runtime_is_forked(const verge_runtime *runtime) {
+    return runtime->forks != verge__forks();
+}
+
+static inline uint64_t verge__clock_now(const verge_clock *clock) {
+    return clock->now_ns(clock->context);
+}
+
+/* ---- runtime.c ---- */
+
+/* Adds a runner, at index runner_count. is_closed: it accepts no tasks until its thread runs. */
+int verge__add_runner(verge_runtime *runtime, bool is_closed);
+
+/* ---- queue.c, move.c ---- */
+
+/* Makes all runners look for work. From any thread. */
+void verge__alert_all(verge_runtime *runtime);
+
+/* Chooses a runner that accepts tasks. Never NULL, as worker 0 does not retire. */
+verge__runner *verge__pick_runner(verge_runtime *runtime);
+
+/* ---- virtual.c ---- */
+
+/* Runs tasks until none is left: 0. -EDEADLK: nothing can wake the tasks that are left. */
+int verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor);
+
+/* Closes all runners. */
+void verge__virtual_close(verge_runtime *runtime);
+
+#endif

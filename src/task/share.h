@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* task/share.h - the queues of ready tasks: that of a runner alone, and those that runners share (J7 in task.h). */
+#ifndef VERGE_SRC_TASK_SHARE_H
+#define VERGE_SRC_TASK_SHARE_H
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+#include "task/runner.h"
+
+/* For a runner that shares, by its own thread: puts a ready task where others may take it. */
+void verge__share(verge__runner *runner, verge_task *task);
+
+/* For a runner that shares, by its own thread: as verge__runner_pop. */
+verge_task *verge__take_shared(verge__runner *runner, const verge_task *self);
+
+/* Whether the runner has ready tasks that others may take. */
+bool verge__has_shared(const verge__runner *runner);
+
+/* By the runner's own thread, whether it shares or not: takes out a ready task, to give it to another runner. NULL:
+ * there is none. */
+verge_task *verge__take_ready(verge__runner *runner);
+
+/* The runner begins to run tasks. It offers its shared tasks to others: those that it has now, and each one that it
+ * adds in this round. */
+void verge__offer_rest(verge__runner *runner);
+
+/* Takes over a task that the calling runner has made READY, if it may (J7). True: it did. */
+bool verge__take_over(verge__runner *runner, verge_task *task);
+
+/* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster. */
+bool verge__steal(verge__runner *runner, verge__runner *victim);
+
+/* The same for tasks in the other's inbox. */
+bool verge__steal_inbox(verge__runner *runner, verge__runner *victim);
+
+/* Whether other runners may take this task of the runner as soon as it is not live. */
+static inline bool verge__may_go_elsewhere(const verge__runner *runner, const verge_task *task) {
+    return !task->is_pinned && atomic_load_explicit(&runner->shares, memory_order_acquire) &&
+           atomic_load(&task->state) == VERGE__TASK_READY;
+}
+
+/* Whether other runners may take this task of the runner now. Only runners that share set is_live, and a runner sets
+ * `shares` before it runs any of the tasks whose is_live is read here. */
+static inline bool verge__may_be_taken(const verge__runner *runner, const verge_task *task) {
+    return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
+}
+
+/* Puts a task that is READY into the queue of the calling runner, which is the task's. */
+static inline void verge__runner_push(verge__runner *runner, verge_task *task) {
+    if (VERGE__LIKELY(!runner->has_others)) {
+        verge__queue_push(&runner->ready, task);
+    } else {
+        verge__share(runner, task);
+    }
+}
+
+/* Takes out the next task, which the caller resumes now. NULL: there is none. self: the task on whose stack the caller
+ * runs; NULL: the loop calls. */
+static inline verge_task *verge__runner_pop(verge__runner *runner, const verge_task *self) {
+    if (VERGE__LIKELY(!runner->has_others)) {
+        return verge__queue_pop(&runner->ready);
+    }
+    return verge__take_shared(runner, self);
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* task/spawn.h - tasks come and go, alone and in groups. */
+#ifndef VERGE_SRC_TASK_SPAWN_H
+#define VERGE_SRC_TASK_SPAWN_H
+
+#include "task/task.h"
+
+/* ---- spawn.c ---- */
+
+/* The function of the task has returned, or its thread has ended. */
+void verge__task_ended(verge__runner *runner, verge_task *task);
+
+/* Called before the runner waits or ends. If no task is left, the run is over. */
+void verge__give_credit_back(verge__runner *runner);
+
+/* Under the task's latch: what a join of it by `self` would return now, without its result; -EAGAIN: it would wait. */
+int verge__join_state(const verge_task *self, const verge_task *task);
+
+/* Takes the result of a task that has ended. The caller is its joiner. After that, the task's handle is invalid. */
+int verge__take_result(verge_task *task, intptr_t *ret_result);
+
+/* ---- group.c ---- */
+
+/* Counts a task that `self` is about to spawn as a member. -EPERM: self neither began the group nor belongs to it.
+ * -ECANCELED: self is cancelled, or the group has failed. */
+int verge__group_admit(struct verge_group *group, const verge_task *self);
+
+/* The task that was admitted could not be spawned. */
+void verge__group_dismiss(struct verge_group *group);
+
+/* Puts a new task, which was admitted, into the list of its group. */
+void verge__group_join(verge_task *task);
+
+/* A task that has ended leaves its group. */
+void verge__group_leave(verge_task *task);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* task/wait.h - how a task waits: for other tasks, for time, for operations. */
+#ifndef VERGE_SRC_TASK_WAIT_H
+#define VERGE_SRC_TASK_WAIT_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "task/runtime.h"
+#include "task/task.h"
+
+struct verge__operation;
+
+/*
+ * Every call that may wait begins with this. If none of a task's calls has to wait, the task yields after a number of
+ * them in a row, so that others run. A call with a deadline of 0 does not count, and does not yield. Returns the
+ * calling task; NULL: a plain thread calls.
+ */
+verge_task *verge__begin_call(uint64_t deadline_ns);
+
+/* What a call with a deadline of 0 returns if it would have to wait. It has joined no list, and has started no timer.
+ * self NULL: a plain thread calls. */
+static inline int verge__would_wait(const verge_task *self) {
+    return self != NULL && atomic_load(&self->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
+}
+
+/* From here on the calling task can be woken; verge__wait follows. */
+void verge__wait_begin(verge_task *self);
+
+typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wait_mode;
+
+/*
+ * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). Whatever it returns, the caller
+ * first checks whether it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
+ */
+int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
+
+/* Instead of verge__wait, if the task need not wait any more. It lets others run if it was woken meanwhile. */
+void verge__wait_end(verge_task *self);
+
+/* Whether a deadline of the caller's is a duration by mistake. */
+static inline bool verge__refuses(const verge_task *self, uint64_t deadline_ns) {
+    return deadline_ns - 1 < self->runtime->refused_ns;
+}
+
+/* Counts -ETIMEDOUT for the statistics, and returns `result`. Not for calls that wait for time. */
+int verge__count_if_timeout(int result);
+
+/* The earliest of deadline_ns and the scopes of the task. */
+uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns);
+
+/* Submits an operation and waits for it. The result is the operation's, -ETIMEDOUT or -ECANCELED. */
+int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
+
+/*
+ * For select, which waits for several operations, or to be woken. Submits the operations. From then on the task can be
+ * woken, as after verge__wait_begin. Waking it cancels the operations, and so does the first of them that is done.
+ * True: all are pending. False: one was done at once, and those after it are not submitted.
+ */
+bool verge__io_begin(verge_task *self, struct verge__operation *operations, size_t count);
+
+/* Waits until all operations are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. */
+int verge__io_wait(verge_task *self, uint64_t deadline_ns);
+
+/* Cancels the operations, and waits until all are done. */
+void verge__io_end(verge_task *self);
+
+/* Cancels the timer that the task keeps for its operations (J6). */
+void verge__end_io_timer(verge_task *task);
+
+/* The loop calls this: an operation is done. */
+void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
+
+/* The loop calls this: a task in IO_CANCEL has come through the inbox. */
+void verge__io_cancel(verge__runner *runner, verge_task *task);
+
+/* Notes what the calling task is about to wait for. NULL: a plain thread calls. */
+static inline void verge__awaits(verge_task *self, unsigned awaits, uintptr_t awaited) {
+    if (self != NULL) {
+        atomic_store_explicit(&self->awaits, (uint8_t)awaits, memory_order_relaxed);
+        atomic_store_explicit(&self->awaited, awaited, memory_order_relaxed);
+    }
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* task/wake.h - how a task that waits is woken, by any thread: first it is claimed, and then delivered (J1). */
+#ifndef VERGE_SRC_TASK_WAKE_H
+#define VERGE_SRC_TASK_WAKE_H
+
+#include <stdbool.h>
+
+#include "task/task.h"
+
+/* Claims a task, if it waits. True: the caller must deliver the task now, and its wait returns `reason`. But if the
+ * task is in I/O, to deliver it means to cancel the operation, and the operation decides what the call returns. False:
+ * the task did not wait, or it is being moved to another runner: then the thread that moves it delivers it. */
+bool verge__claim(verge_task *task, int reason);
+
+/* Puts a task that was claimed into a queue: that of the calling runner, if that may take the task over (J7), otherwise
+ * that of the task's own runner. */
+void verge__deliver(verge_task *task);
+
+/* Puts a task that was claimed into a queue of its own runner. `here` is the calling runner, or NULL. */
+void verge__deliver_home(verge__runner *here, verge_task *task);
+
+/* Delivers all tasks of a queue. They were claimed. */
+void verge__deliver_all(verge__task_queue *queue);
+
+/* Claims and delivers a task, if it waits. */
+void verge__wake(verge_task *task, int reason);
+
+/* Cancels a task (T4), and wakes it. */
+void verge__cancel(verge_task *task);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* G3 of timeouts: an object is freed, and another one gets its memory. The timeout of the first must not fire for the
+ * second, or keep it from firing. A node that serves again stays where it is. */
+#include "wheel/timeouts.h"
+#include "wheel/wheel_internal.h"
+
+/* ---- one after the other in the same memory ---- */
+
+/* The object goes, and another takes its memory. */
+static void replace(verge_wheel *wheel, verge_timeout *timeout, uintptr_t number) {
+    (void)verge_timeout_cancel(wheel, timeout);
+    memset(timeout, 0xa5, sizeof(*timeout));
+    memset(timeout, 0, sizeof(*timeout));
+    ((struct numbered *)timeout)->number = number;
+}
+
+static void another_in_the_same_memory(void **state) {
+    (void)state;
+    static const uint64_t second_ticks[] = {5, 10, 15, 10 + (UINT64_C(1) << 32), 5 + (UINT64_C(1) << 32)};
+    for (size_t i = 0; i < COUNT_OF(second_ticks) * COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i % COUNT_OF(timeout_orders)]);
+        const uint64_t second_tick = second_ticks[i / COUNT_OF(timeout_orders)];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_timeout *first = timeout_new(1);
+        set(wheel, first, 10 * TICK);
+        set(wheel, first, 5 * TICK); /* its node moves */
+        replace(wheel, first, 2);
+        verge_timeout *second = first;
+        set(wheel, second, second_tick * TICK);
+        assert_well(wheel);
+        for (uint64_t tick = 1; tick < 20; tick++) {
+            if (tick == second_tick) {
+                assert_strikes(wheel, tick * TICK, second, 2);
+            } else {
+                assert_quiet(wheel, tick * TICK);
+            }
+            assert_well(wheel);
+        }
+        if (second_tick > 20) {
+            assert_quiet(wheel, (second_tick - 1) * TICK);
+            assert_strikes(wheel, second_tick * TICK, second, 2);
+        }
+        timeout_end(wheel, second);
+        wheel_end(wheel);
+    }
+}
+
+/* Many objects in one place, one after the other: the node of each is withdrawn when it ends. */
+static void lives_leave_nothing_behind(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(1);
+    const uint64_t far = 1000 + (UINT64_C(1) << 32);
+    for (size_t i = 0; i < 100; i++) {
+        set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
+        assert_int_equal(stats_of(wheel).linked, 1);
+        replace(wheel, timeout, 1);
+        assert_int_equal(stats_of(wheel).linked, 0);
+    }
+    set(wheel, timeout, far * TICK);
+    assert_int_equal(stats_of(wheel).linked, 1);
+    assert_quiet(wheel, (far - 1) * TICK);
+    assert_int_equal(stats_of(wheel).nodes_refiled, 0);
+    assert_strikes(wheel, far * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* As above, the first being due already: it is in the backlog when it goes. */
+static void another_in_the_memory_of_the_backlog(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        const verge_wheel_options options = options_with(timeout_orders[i]);
+        verge_wheel *wheel = wheel_new(&options);
+        verge_expiry out[8];
+        verge_timeout *timeouts[4];
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeouts[k] = timeout_new(k);
+            set(wheel, timeouts[k], 10 * TICK);
+        }
+        assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            replace(wheel, timeouts[k], 10 + k);
+        }
+        assert_false(verge_wheel_has_backlog(wheel));
+        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same in 32 bits */
+        set(wheel, timeouts[1], 3 * TICK);                          /* the past */
+        set(wheel, timeouts[2], 30 * TICK);
+        assert_well(wheel);
+        assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
+        assert_strikes(wheel, 40 * TICK, timeouts[2], 12);
+        set(wheel, timeouts[1], 3 * TICK);
+        replace(wheel, timeouts[1], 21);
+        set(wheel, timeouts[1], 4 * TICK);
+        assert_strikes(wheel, 40 * TICK, timeouts[1], 21);
+        assert_quiet(wheel, 50 * TICK);
+        assert_strikes(wheel, (11 + (UINT64_C(1) << 32)) * TICK, timeouts[0], 10);
+        for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
+            timeout_end(wheel, timeouts[k]);
+        }
+        wheel_end(wheel);
+    }
+}
+
+/* A backlog holds the cursor back: what is out of its reach waits, is cleared, set again, and gone. */
+static void beyond_the_cursor(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
+        static const uint8_t bits[] = {6, 6, 0};
+        verge_wheel_options options = options_of_levels(TICK, bits);
+        options.order = timeout_orders[i];
+        verge_wheel *wheel = wheel_new(&options);
+        verge_expiry out[8];
+        verge_timeout *first = timeout_new(1);
+        verge_timeout *second = timeout_new(2);
+        verge_timeout *third = timeout_new(3);
+        (void)schedule(wheel, 10 * TICK, 8);
+        (void)schedule(wheel, 10 * TICK, 9);
+        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, 1), 1);
+        set(wheel, first, 6000 * TICK);
+        set(wheel, second, 6000 * TICK);
+        set(wheel, third, 6001 * TICK);
+        stop(wheel, first);
+        set(wheel, first, 5900 * TICK);
+        timeout_end(wheel, second);
+        second = timeout_new(20);
+        set(wheel, second, 5950 * TICK);
+        clear(wheel, third);
+        assert_well(wheel);
+        assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, COUNT_OF(out)), 1);
+        assert_well(wheel);
+        set(wheel, third, 6001 * TICK);
+        assert_int_equal(verge_wheel_next_deadline(wheel), 5900 * TICK);
+        assert_quiet(wheel, 5899 * TICK);
+        assert_strikes(wheel, 5900 * TICK, first, 1);
+        assert_strikes(wheel, 5950 * TICK, second, 20);
+        assert_quiet(wheel, 6000 * TICK);
+        assert_strikes(wheel, 6001 * TICK, third, 3);
+        timeout_end(wheel, first);
+        timeout_end(wheel, second);
+        timeout_end(wheel, third);
+        wheel_end(wheel);
+    }
+}
+
+/* Coarse: what is cleared and set again comes out no later than the level that its distance needs allows. */
+static void in_a_coarse_wheel(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
+    const uint64_t resolution_ns = UINT64_C(1) << 30;
+    verge_timeout *timeout = timeout_new(1);
+    for (uint64_t round = 1; round < 50; round++) {
+        const uint64_t now_ns = verge_wheel_now(wheel);
+        const uint64_t deadline_ns = now_ns + 2 * resolution_ns + round * 12345;
+        set(wheel, timeout, deadline_ns + 5 * resolution_ns);
+        stop(wheel, timeout);
+        set(wheel, timeout, deadline_ns);
+        if (round % 3 == 0) {
+            timeout_end(wheel, timeout);
+            timeout = timeout_new(1);
+            set(wheel, timeout, deadline_ns);
+        }
+        assert_well(wheel);
+        assert_quiet(wheel, deadline_ns - 1);
+        assert_strikes(wheel, deadline_ns + resolution_ns, timeout, 1);
+    }
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* AddressSanitizer sees accesses to freed memory. */
+static void clear_is_enough_before_free(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    for (size_t order = 0; order < COUNT_OF(timeout_orders); order++) {
+        verge_wheel_options options = options_with(timeout_orders[order]);
+        verge_wheel *wheel = wheel_new(&options);
+        struct verge_test_random random = verge_test_random_from(verge_test_seed(17));
+        verge_timeout *timeouts[COUNT] = {NULL};
+        for (size_t n = 0; n < test_scaled(100000); n++) {
+            verge_timeout **at = &timeouts[verge_test_below(&random, COUNT)];
+            if (*at == NULL) {
+                *at = timeout_new(n);
+            } else if (verge_test_chance(&random, 4)) {
+                const bool was_set = verge_timeout_deadline(*at) != VERGE_NEVER;
+                assert_int_equal(verge_timeout_cancel(wheel, *at), was_set ? 0 : -ENOENT);
+                free(*at);
+                *at = NULL;
+            } else {
+                if (verge_timeout_deadline(*at) != VERGE_NEVER && verge_test_chance(&random, 2)) {
+                    stop(wheel, *at);
+                } else {
+                    set(wheel, *at, verge_wheel_now(wheel) + verge_test_below(&random, 40) * 20 * TICK);
+                }
+            }
+            if (n % 64 == 0) { /* NOLINT(clang-analyzer-unix.Malloc): it is in the array */
+                verge_expiry out[64];
+                (void)verge_wheel_poll(wheel, verge_wheel_now(wheel) + 10 * TICK, out, COUNT_OF(out));
+            }
+        }
+        assert_well(wheel);
+        for (size_t i = 0; i < COUNT; i++) {
+            (void)(timeouts[i] != NULL && verge_timeout_cancel(wheel, timeouts[i]));
+            free(timeouts[i]);
+        }
+        assert_int_equal(verge_wheel_count(wheel), 0);
+        verge_wheel_compact(wheel);
+        wheel_end(wheel);
+    }
+}
+
+/* ---- nodes that stay ---- */
+
+/* A timeout that is pushed back, or stopped and set again, stays where it is. */
+static void set_later_moves_nothing(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(1);
+    const verge__node *node = (const verge__node *)(const void *)timeout;
+    set(wheel, timeout, 1000 * TICK);
+    verge__node *const *place = node->pprev;
+    for (uint64_t i = 0; i < 500; i++) {
+        assert_quiet(wheel, i * TICK);
+        set(wheel, timeout, (1000 + i) * TICK);
+        if (i % 3 == 0) {
+            stop(wheel, timeout);
+            assert_int_equal(stats_of(wheel).idle, 1);
+            set(wheel, timeout, (1000 + i) * TICK);
+        }
+        if (i == 400) { /* the slot of an upper level has come down */
+            place = node->pprev;
+        }
+        assert_true(i < 400 ? node->pprev != NULL : node->pprev == place);
+        assert_int_equal(stats_of(wheel).linked, 1);
+        assert_int_equal(stats_of(wheel).nodes_refiled, 0);
+    }
+    set(wheel, timeout, 900 * TICK); /* earlier, it is moved */
+    assert_int_equal(stats_of(wheel).linked, 1);
+    assert_strikes(wheel, 900 * TICK, timeout, 1);
+    assert_int_equal(stats_of(wheel).linked, 0);
+    set(wheel, timeout, 2000 * TICK);
+    assert_quiet(wheel, 1999 * TICK);
+    assert_strikes(wheel, 2000 * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+/* A node that was dropped while its timeout was not set is not counted on. */
+static void a_dropped_node_is_not_adopted(void **state) {
+    (void)state;
+    verge_wheel *wheel = wheel_new(NULL);
+    verge_timeout *timeout = timeout_new(1);
+    set(wheel, timeout, 1000 * TICK);
+    stop(wheel, timeout);
+    assert_int_equal(stats_of(wheel).idle, 1);
+    verge_wheel_compact(wheel);
+    assert_int_equal(stats_of(wheel).linked, 0);
+    set(wheel, timeout, 1100 * TICK);
+    assert_well(wheel);
+    assert_strikes(wheel, 1100 * TICK, timeout, 1);
+    set(wheel, timeout, 2000 * TICK);
+    stop(wheel, timeout);
+    assert_quiet(wheel, 2500 * TICK); /* it came up, idle */
+    assert_int_equal(stats_of(wheel).linked, 0);
+    set(wheel, timeout, 3000 * TICK);
+    assert_well(wheel);
+    assert_strikes(wheel, 3000 * TICK, timeout, 1);
+    timeout_end(wheel, timeout);
+    wheel_end(wheel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_in_the_same_memory),
+        cmocka_unit_test(lives_leave_nothing_behind),
+        cmocka_unit_test(another_in_the_memory_of_the_backlog),
+        cmocka_unit_test(beyond_the_cursor),
+        cmocka_unit_test(in_a_coarse_wheel),
+        cmocka_unit_test(clear_is_enough_before_free),
+        cmocka_unit_test(set_later_moves_nothing),
+        cmocka_unit_test(a_dropped_node_is_not_adopted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
