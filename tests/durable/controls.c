@@ -17,18 +17,22 @@ enum { NODES = 2, SOME = 20, RUNS_MAX = 1024 };
 static char url[512];
 static verge_durable *client;
 static verge_durable *nodes[NODES];
-static _Atomic(int) runs;
+static _Atomic(int) begun; /* so many runs have a place in `seen` */
+static _Atomic(int) runs;  /* so many have noted there what they saw */
 static _Atomic(int) other_runs;
 static _Atomic(int) running;
 static _Atomic(int) running_most;
-static _Atomic(uint64_t) run_at_ns[RUNS_MAX];
+static struct {
+    uint64_t at_ns;
+    char handler; /* the first letter */
+} seen[RUNS_MAX];
 static sem_t gate; /* which handlers wait for that run outside */
 
-static verge_durable *open_one(bool is_client, uint32_t runners) {
+static verge_durable *open_one(bool is_client, uint32_t firing_threads) {
     verge_durable_options options = durable_options(url);
     verge_durable *durable = NULL;
     options.client = is_client;
-    options.runners = runners;
+    options.firing_threads = firing_threads;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     return durable;
 }
@@ -36,7 +40,7 @@ static verge_durable *open_one(bool is_client, uint32_t runners) {
 static int set_up(void **state) {
     (void)state;
     (void)snprintf(url, sizeof(url), "%s", durable_url("controls"));
-    runs = other_runs = running = running_most = 0;
+    begun = runs = other_runs = running = running_most = 0;
     (void)sem_init(&gate, 0, 0);
     client = open_one(true, 1);
     return 0;
@@ -60,12 +64,19 @@ static int tear_down(void **state) {
 
 /* ---- handlers ---- */
 
+static void note_run(const verge_durable_firing *firing) {
+    const int place = atomic_fetch_add(&begun, 1) % RUNS_MAX;
+    seen[place].at_ns = firing->now_ns;
+    seen[place].handler = firing->handler[0];
+    runs++; /* last: who waits for it reads `seen` */
+}
+
 static void begin_run(const verge_durable_firing *firing) {
     const int now_running = atomic_fetch_add(&running, 1) + 1;
     int most = running_most;
     while (now_running > most && !atomic_compare_exchange_weak(&running_most, &most, now_running)) {
     }
-    run_at_ns[atomic_fetch_add(&runs, 1) % RUNS_MAX] = firing->now_ns;
+    note_run(firing);
 }
 
 static verge_durable_verdict run(const verge_durable_firing *firing) {
@@ -87,21 +98,39 @@ static verge_durable_verdict run_other(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-static void open_nodes(verge_durable_handler handler, bool outside, uint32_t runners) {
+static void wait_for_shards(verge_durable *node, uint64_t count) {
+    verge_durable_stats stats = {.struct_size = sizeof(stats)};
+    WAIT_UNTIL(verge_durable_get_stats(node, &stats) == 0 && stats.shards == count);
+}
+
+static void open_nodes(verge_durable_handler handler, bool outside, uint32_t firing_threads) {
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = handler;
     options.outside = outside;
     options.run_ns = 3600 * S;
     for (int i = 0; i < NODES; i++) {
-        nodes[i] = open_one(false, runners);
+        nodes[i] = open_one(false, firing_threads);
         assert_int_equal(verge_durable_register_with(nodes[i], "it", &options), 0);
         assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL), 0);
     }
     for (int i = 0; i < NODES; i++) { /* both have shards */
-        verge_durable_stats stats = {.struct_size = sizeof(stats)};
-        WAIT_UNTIL(verge_durable_get_stats(nodes[i], &stats) == 0 && stats.shards == 16 / NODES);
+        wait_for_shards(nodes[i], 16 / NODES);
     }
+}
+
+/* One node owns all shards and keeps them. No scan comes by itself: it reads its window again when there is room. */
+static void open_alone(uint32_t window_max, uint32_t batch, const char *const *names, size_t count) {
+    verge_durable_options options = durable_options(url);
+    options.lease_ns = options.rescan_ns = options.horizon_ns = 3600 * S;
+    options.window_max = window_max;
+    options.batch = batch;
+    assert_int_equal(verge_durable_open(&options, &nodes[0]), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(verge_durable_register(nodes[0], names[i], run, NULL), 0);
+    }
+    assert_int_equal(verge_durable_register(nodes[0], "other", run_other, NULL), 0);
+    wait_for_shards(nodes[0], 16);
 }
 
 /* Of each node, in its own shards. */
@@ -110,8 +139,8 @@ static void schedule_some(const char *handler, int count) {
     for (int i = 0; i < count; i++) {
         requests[i] = (verge_durable_request){.handler = handler};
     }
-    for (int i = 0; i < NODES; i++) {
-        assert_int_equal(verge_durable_schedule_many(nodes[i], requests, (size_t)count, NULL), count);
+    for (int i = 0; i < NODES && nodes[i] != NULL; i++) {
+        assert_int_equal(verge_durable_start_many(nodes[i], requests, (size_t)count, NULL), count);
     }
 }
 
@@ -151,25 +180,36 @@ static void test_pause_and_resume(void **state) {
     assert_true(runs >= before + NODES * SOME);
 }
 
-/* Many more timers than a handler that is paused has room for in the window. */
+/* Many more timers than the window, or a handler that is paused, has room for. */
 static void test_a_pause_starves_nobody(void **state) {
     (void)state;
     enum { MANY = 600 };
-    verge_durable_options options = durable_options(url);
-    options.window_max = 64;
-    options.batch = 16;
+    static const char *const names[] = {"it"};
     assert_int_equal(verge_durable_pause(client, "it"), 0);
-    for (int i = 0; i < NODES; i++) {
-        assert_int_equal(verge_durable_open(&options, &nodes[i]), 0);
-        assert_int_equal(verge_durable_register(nodes[i], "it", run, NULL), 0);
-        assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL), 0);
-    }
+    open_alone(64, 16, names, 1);
     schedule_some("it", MANY);
     schedule_some("other", MANY);
-    WAIT_UNTIL(other_runs == NODES * MANY);
+    WAIT_UNTIL(other_runs == MANY);
     assert_int_equal(runs, 0);
-    assert_int_equal(verge_durable_resume(client, "it"), 0);
-    WAIT_UNTIL(runs == NODES * MANY);
+    assert_int_equal(verge_durable_resume(nodes[0], "it"), 0);
+    WAIT_UNTIL(runs == MANY);
+}
+
+/* The window is so small that it has room for one timer of each handler. As many handlers are paused as there is room
+ * for, and each has a backlog. */
+static void test_a_small_window_starves_nobody(void **state) {
+    (void)state;
+    static const char *const names[] = {"it", "it.too", "it.as.well"};
+    for (size_t count = 1; count <= 3; count++) {
+        assert_int_equal(verge_durable_pause(client, names[count - 1]), 0);
+        open_alone(2, 1, names, 3);
+        schedule_some(names[count - 1], 3);
+        other_runs = 0;
+        schedule_some("other", SOME);
+        WAIT_UNTIL(other_runs == SOME);
+        assert_int_equal(runs, 0);
+        close_nodes();
+    }
 }
 
 /* ---- limits ---- */
@@ -239,7 +279,7 @@ static void test_rate(void **state) {
     WAIT_UNTIL(runs == NODES * SOME);
     uint64_t at_ns[NODES * SOME];
     for (int i = 0; i < NODES * SOME; i++) {
-        at_ns[i] = run_at_ns[i];
+        at_ns[i] = seen[i].at_ns;
     }
     qsort(at_ns, (size_t)NODES * SOME, sizeof(at_ns[0]), compare);
     const uint64_t took_ns = at_ns[NODES * SOME - 1] - at_ns[0];
@@ -261,21 +301,19 @@ static void test_both_limits(void **state) {
 
 /* ---- priorities ---- */
 
-static char order[RUNS_MAX];
-
 static verge_durable_verdict note_order(const verge_durable_firing *firing) {
-    order[atomic_fetch_add(&runs, 1)] = firing->handler[0];
+    note_run(firing);
     return VERGE_DURABLE_DONE;
 }
 
-/* One runner, which waits in a handler while timers of all priorities become due, the low ones first. */
+/* One firer, which waits in a handler while timers of all priorities become due, the low ones first. */
 static void test_priorities(void **state) {
     (void)state;
     static const verge_durable_priority priorities[] = {VERGE_DURABLE_LOW, VERGE_DURABLE_NORMAL, VERGE_DURABLE_HIGH};
     static const char *const names[] = {"low", "normal", "high"};
     verge_durable_handler_options options;
     nodes[0] = open_one(false, 1);
-    (void)verge_durable_handler_init(&options);
+    (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = run_gated;
     options.outside = true;
     assert_int_equal(verge_durable_register_with(nodes[0], "gated", &options), 0);
@@ -288,18 +326,18 @@ static void test_priorities(void **state) {
     options.priority = 2;
     assert_int_equal(verge_durable_register_with(nodes[0], "wrong", &options), -EINVAL);
     verge_durable_request request = {.handler = "gated"};
-    assert_int_equal(verge_durable_schedule(nodes[0], &request, NULL), 0);
+    assert_int_equal(verge_durable_start(nodes[0], &request, NULL), 0);
     WAIT_UNTIL(running == 1);
-    runs = 0;
+    begun = runs = 0;
     const uint64_t due_ns = verge_durable_now(nodes[0]);
     for (int i = 0; i < 3 * SOME; i++) {
         request = (verge_durable_request){.handler = names[i / SOME], .due_ns = due_ns - S + (uint64_t)i};
-        assert_int_equal(verge_durable_schedule(nodes[0], &request, NULL), 0);
+        assert_int_equal(verge_durable_start(nodes[0], &request, NULL), 0);
     }
     (void)sem_post(&gate);
     WAIT_UNTIL(runs == 3 * SOME);
     for (int i = 0; i < 3 * SOME; i++) {
-        assert_int_equal(order[i], names[2 - i / SOME][0]);
+        assert_int_equal(seen[i].handler, names[2 - i / SOME][0]);
     }
 }
 
@@ -365,6 +403,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pause_and_resume, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_pause_starves_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_small_window_starves_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_outside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_inside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_after_a_death, set_up, tear_down),
