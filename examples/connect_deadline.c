@@ -66,7 +66,7 @@ static intptr_t run(void *argument) {
     }
     int error = ask(&prompt, answer, 4, 5000 * MS);
     printf("one that answers:          %s, \"%s\"\n", verge_strerror(error), answer);
-    failures += error != 0 || strcmp(answer, "here") != 0 || verge_join(server, NULL, VERGE_NEVER) != 0;
+    failures += error != 0 || strcmp(answer, "here") != 0 || verge_task_join(server, NULL, VERGE_NEVER) != 0;
 
     const uint64_t before_ns = verge_now();
     error = ask(&silent, answer, 4, 50 * MS);

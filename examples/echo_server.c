@@ -107,10 +107,10 @@ static intptr_t run(void *argument) {
         }
     }
     for (int i = 0; i < CLIENTS; i++) {
-        failures += verge_join(clients[i], &failed, VERGE_NEVER) != 0 || failed != 0;
+        failures += verge_task_join(clients[i], &failed, VERGE_NEVER) != 0 || failed != 0;
     }
     (void)verge_task_cancel(acceptor);
-    failures += verge_join(acceptor, &failed, VERGE_NEVER) != 0 || failed != -ECANCELED;
+    failures += verge_task_join(acceptor, &failed, VERGE_NEVER) != 0 || failed != -ECANCELED;
     return failures;
 }
 

@@ -22,7 +22,7 @@ static intptr_t answer(void *argument) {
 static int spawn_and_join(void) {
     verge_task *task;
     intptr_t result = 0;
-    if (verge_spawn(answer, NULL, &task) != 0 || verge_join(task, &result, VERGE_NEVER) != 0) {
+    if (verge_spawn(answer, NULL, &task) != 0 || verge_task_join(task, &result, VERGE_NEVER) != 0) {
         return -1;
     }
     return result == 42 ? 0 : -1;
@@ -44,7 +44,7 @@ static int cancel(void) {
     verge_task *task;
     intptr_t result = 0;
     if (verge_spawn(answer, NULL, &task) != 0 || verge_yield() != 0 || verge_task_cancel(task) != 0 ||
-        verge_join(task, &result, VERGE_NEVER) != 0) {
+        verge_task_join(task, &result, VERGE_NEVER) != 0) {
         return -1;
     }
     return result == -1 ? 0 : -1; /* its sleep returned -ECANCELED */
@@ -71,7 +71,7 @@ static int channel(void) {
     while (verge_channel_receive(channel, &item, VERGE_NEVER) == 0) {
         sum += item;
     }
-    const int error = verge_join(task, NULL, VERGE_NEVER);
+    const int error = verge_task_join(task, NULL, VERGE_NEVER);
     verge_channel_destroy(channel);
     return error == 0 && sum == 6 ? 0 : -1;
 }

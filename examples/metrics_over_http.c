@@ -126,7 +126,7 @@ static intptr_t ask(void *argument) {
         printf("%.*s\n", (int)strcspn(line + 1, "\n"), line + 1);
     }
     (void)verge_task_cancel(server);
-    return verge_join(server, NULL, VERGE_NEVER) != 0 || failed;
+    return verge_task_join(server, NULL, VERGE_NEVER) != 0 || failed;
 }
 
 static void never(const verge_firing *firing) {

@@ -68,9 +68,9 @@ static intptr_t run(void *argument) {
     const uint64_t deadline_ns = verge_deadline_after(overall_ns);
     for (int i = 0; i < SERVERS; i++) {
         intptr_t result = 0;
-        if (verge_join(fetches[i], &result, deadline_ns) == -ETIMEDOUT) {
+        if (verge_task_join(fetches[i], &result, deadline_ns) == -ETIMEDOUT) {
             (void)verge_task_cancel(fetches[i]);
-            wrong += verge_join(fetches[i], &result, VERGE_NEVER) != 0;
+            wrong += verge_task_join(fetches[i], &result, VERGE_NEVER) != 0;
         }
         answered += result >= 0;
         cancelled += result == -ECANCELED;

@@ -75,7 +75,7 @@ static intptr_t run(void *argument) {
         return 1;
     }
     const intptr_t worker_failed = work(argument);
-    return verge_join(submitter, &failed, VERGE_NEVER) != 0 || failed != 0 || worker_failed != 0;
+    return verge_task_join(submitter, &failed, VERGE_NEVER) != 0 || failed != 0 || worker_failed != 0;
 }
 
 int main(void) {

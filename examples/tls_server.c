@@ -223,7 +223,7 @@ static intptr_t run(void *argument) {
         (void)verge_task_cancel(server);
         failures = 77;
     }
-    failures += verge_join(server, &served, VERGE_NEVER) != 0;
+    failures += verge_task_join(server, &served, VERGE_NEVER) != 0;
     if (error != -ENOENT) {
         printf("a client that speaks TLS:   %s, \"%.14s\"\n", verge_strerror(error), answer);
         failures += error != 0 || served != 0 || strcmp(answer, line) != 0;
@@ -233,7 +233,7 @@ static intptr_t run(void *argument) {
         const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         failures += verge_spawn(accept_one, &service, &server) != 0 ||
                     verge_connect(silent, (struct sockaddr *)&address, sizeof(address), VERGE_NEVER) != 0 ||
-                    verge_join(server, &served, VERGE_NEVER) != 0;
+                    verge_task_join(server, &served, VERGE_NEVER) != 0;
         printf("a client that says nothing: %s\n", verge_strerror((int)served));
         failures += served != -ETIMEDOUT;
         (void)verge_close(silent);

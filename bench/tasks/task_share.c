@@ -101,7 +101,7 @@ static intptr_t grow(void *argument) {
         verge_task *child;
         intptr_t count = 0;
         bench_check(verge_spawn(grow, (void *)(uintptr_t)(depth - 1), &child) == 0 &&
-                        verge_join(child, &count, VERGE_NEVER) == 0,
+                        verge_task_join(child, &count, VERGE_NEVER) == 0,
                     "a task is spawned and joined");
         sum += count;
     }
@@ -116,7 +116,7 @@ static intptr_t grow_branches(void *argument) {
     }
     for (int i = 0; i < branches; i++) {
         intptr_t count = 0;
-        bench_check(verge_join(children[i], &count, VERGE_NEVER) == 0, "a branch is joined");
+        bench_check(verge_task_join(children[i], &count, VERGE_NEVER) == 0, "a branch is joined");
         *ret_sum += count;
     }
     return 0;

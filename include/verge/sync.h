@@ -37,7 +37,7 @@ typedef enum verge_case_kind {
     VERGE_CASE_NONE = 0,  /* is never chosen; zeroed memory is such a case */
     VERGE_CASE_RECEIVE,   /* verge_channel_receive(object, item, ...) */
     VERGE_CASE_SEND,      /* verge_channel_send(object, item, ...) */
-    VERGE_CASE_JOIN,      /* verge_join(object, item, ...) */
+    VERGE_CASE_JOIN,      /* verge_task_join(object, item, ...) */
     VERGE_CASE_TIME,      /* verge_sleep_until(time_ns) */
     VERGE_CASE_TICK,      /* verge_interval_wait(object, item, ...) */
     VERGE_CASE_POLL,      /* verge_poll(fd, events, ...): `result` has the events */

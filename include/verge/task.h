@@ -76,7 +76,7 @@ extern "C" {
 typedef struct verge_runtime verge_runtime;
 typedef struct verge_task verge_task;
 
-/* The function of a task. verge_join gives its result to the caller. */
+/* The function of a task. verge_task_join gives its result to the caller. */
 typedef intptr_t (*verge_task_function)(void *argument);
 
 /* ---- the runtime ---- */
@@ -274,14 +274,14 @@ VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
  * may be joined again. -EDEADLK: a task joins itself. -EBUSY: another task is joining it. -EOWNERDEAD: the task was
  * lost (T8), and its handle is invalid. ret_result may be NULL. */
-VERGE_API VERGE_MUST_USE int verge_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
+VERGE_API VERGE_MUST_USE int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
 /* The same, but neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task still uses
  * your memory. Cancel the child first, or it may take long. */
-VERGE_API int verge_join_regardless(verge_task *task, intptr_t *ret_result);
+VERGE_API int verge_task_join_regardless(verge_task *task, intptr_t *ret_result);
 
 /* The task will not be joined, and is freed when it ends. Its handle is invalid now. From any thread. */
-VERGE_API int verge_detach(verge_task *task);
+VERGE_API int verge_task_detach(verge_task *task);
 
 /* See T4. From any thread, while the handle is valid. */
 VERGE_API int verge_task_cancel(verge_task *task);

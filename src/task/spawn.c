@@ -357,15 +357,15 @@ static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, ve
     return result == 0 ? verge__take_result(task, ret_result) : result;
 }
 
-int verge_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
+int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
     return join(task, ret_result, deadline_ns, VERGE__WAIT);
 }
 
-int verge_join_regardless(verge_task *task, intptr_t *ret_result) {
+int verge_task_join_regardless(verge_task *task, intptr_t *ret_result) {
     return join(task, ret_result, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
-int verge_detach(verge_task *task) {
+int verge_task_detach(verge_task *task) {
     if (task == NULL) {
         return -EINVAL;
     }

@@ -672,7 +672,7 @@ static intptr_t spawn_all(void *argument) {
     }
     for (int i = 0; i < TASKS; i++) {
         intptr_t result = 1;
-        failed += verge_join(tasks[i], &result, VERGE_NEVER) != 0 || result != 0;
+        failed += verge_task_join(tasks[i], &result, VERGE_NEVER) != 0 || result != 0;
     }
     return failed;
 }

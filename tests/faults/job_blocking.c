@@ -102,7 +102,7 @@ static intptr_t first(void *argument) {
         }
     }
     for (size_t i = 0; i < TASK_COUNT; i++) {
-        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL, VERGE_NEVER) == 0);
+        JOB_CHECK(tasks[i] == NULL || verge_task_join(tasks[i], NULL, VERGE_NEVER) == 0);
     }
     return 1;
 }

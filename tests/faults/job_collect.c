@@ -52,7 +52,7 @@ static intptr_t receiver(void *argument) {
             check(bytes, (size_t)count);
         }
     }
-    JOB_CHECK(verge_join(task, NULL, VERGE_NEVER) == 0);
+    JOB_CHECK(verge_task_join(task, NULL, VERGE_NEVER) == 0);
     return 0;
 }
 

@@ -50,12 +50,12 @@ static intptr_t first(void *argument) {
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_cancel(tasks[3 * i]) == 0);
     }
     for (size_t i = 0; i < BYTE_COUNT; i++) { /* a byte, or cancelled */
-        JOB_CHECK(tasks[3 * i] == NULL || verge_join(tasks[3 * i], NULL, VERGE_NEVER) == 0);
+        JOB_CHECK(tasks[3 * i] == NULL || verge_task_join(tasks[3 * i], NULL, VERGE_NEVER) == 0);
         tasks[3 * i] = NULL;
     }
     (void)shutdown(fds[0], SHUT_WR); /* a receive that gets no byte sees the end */
     for (size_t i = 0; i < TASK_COUNT; i++) {
-        JOB_CHECK(tasks[i] == NULL || verge_join(tasks[i], NULL, VERGE_NEVER) == 0);
+        JOB_CHECK(tasks[i] == NULL || verge_task_join(tasks[i], NULL, VERGE_NEVER) == 0);
     }
     return 1;
 }

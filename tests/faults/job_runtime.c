@@ -61,7 +61,7 @@ static verge_task *begin(uint32_t worker, verge_task_function function, void *ar
 }
 
 static void finish(verge_task *task) {
-    JOB_CHECK(task == NULL || verge_join(task, NULL, VERGE_NEVER) == 0);
+    JOB_CHECK(task == NULL || verge_task_join(task, NULL, VERGE_NEVER) == 0);
 }
 
 /* T1: the clock has said so, to whom it may be. */
@@ -348,9 +348,9 @@ static intptr_t first(void *argument) {
         finish(tasks[i]);
     }
     verge_task *left = begin(1, sleeps_for_ever, NULL);
-    JOB_CHECK(left == NULL || verge_detach(left) == 0);
+    JOB_CHECK(left == NULL || verge_task_detach(left) == 0);
     left = begin(0, receives_for_ever, NULL);
-    JOB_CHECK(left == NULL || verge_detach(left) == 0);
+    JOB_CHECK(left == NULL || verge_task_detach(left) == 0);
     verge_runtime_stop(verge_task_runtime());
     return 0;
 }

@@ -257,7 +257,7 @@ static void join(struct actor *self) {
         const uint64_t deadline_ns = some_deadline();
         intptr_t value = 0;
         model_wait_begin(self, AWAITS_END, child->index, deadline_ns);
-        const int result = verge_join(child->task, &value, deadline_ns);
+        const int result = verge_task_join(child->task, &value, deadline_ns);
         model_wait_end(self, result);
         model_joined(self, child, value, result);
     }
@@ -287,7 +287,7 @@ static void leave_children(const struct actor *self) {
         struct actor *child = &world.actors[i];
         if (child->task != NULL && child->parent == self) {
             intptr_t value = 0;
-            const int result = verge_join_regardless(child->task, &value);
+            const int result = verge_task_join_regardless(child->task, &value);
             FUZZ_CHECK(result == 0, "join_regardless: nothing ends it but the end");
             model_joined(self, child, value, result);
         }
@@ -550,12 +550,12 @@ static intptr_t warden(void *argument) {
         struct actor *child = &world.actors[i];
         intptr_t value = 0;
         if (child->task != NULL && child->parent == self) {
-            int result = verge_join(child->task, &value, END_NS);
+            int result = verge_task_join(child->task, &value, END_NS);
             model_look(self);
             if (result != 0) {
                 FUZZ_CHECK(result == -ENOMEM || world.is_stopping || verge_now() == END_NS, "the warden's deadline");
                 cancel_children(self);
-                result = verge_join_regardless(child->task, &value);
+                result = verge_task_join_regardless(child->task, &value);
             }
             model_joined(self, child, value, result);
         }

@@ -242,7 +242,7 @@ static intptr_t opens_both_ends(void *argument) {
     }
     for (int i = 0; i < 2; i++) {
         verge_task *first = spawn(ends[i], &deadline_ns);
-        CHECK_EQUAL(verge_join(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT); /* nobody is there */
+        CHECK_EQUAL(verge_task_join(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT); /* nobody is there */
         const int second = (int)ends[1 - i](&deadline_ns);
         const int fd = (int)join(first);
         CHECK(fd >= 0 && second >= 0);
@@ -253,7 +253,7 @@ static intptr_t opens_both_ends(void *argument) {
         CHECK_EQUAL(ends[i](&soon_ns), -ETIMEDOUT);
         CHECK_EQUAL(ends[i](&past_ns), -ETIMEDOUT);
         verge_task *cancelled = spawn(ends[i], &deadline_ns);
-        CHECK_EQUAL(verge_join(cancelled, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT);
+        CHECK_EQUAL(verge_task_join(cancelled, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT);
         CHECK_EQUAL(verge_task_cancel(cancelled), 0);
         CHECK_EQUAL(join(cancelled), -ECANCELED);
     }

@@ -17,7 +17,7 @@ static intptr_t nap(void *argument) {
 static intptr_t first_task(void *argument) {
     verge_runtime *runtime = argument;
     verge_task *task;
-    if (verge_spawn(nap, NULL, &task) != 0 || verge_join(task, NULL, VERGE_NEVER) != 0) {
+    if (verge_spawn(nap, NULL, &task) != 0 || verge_task_join(task, NULL, VERGE_NEVER) != 0) {
         return 1;
     }
     return verge_runtime_metrics(&runtime, NULL, 1, text, sizeof(text)) < 0;

@@ -142,15 +142,15 @@ static intptr_t joins_until(void *argument) {
     (void)argument;
     intptr_t result = 77;
     verge_task *task = spawn(sleeps_long, NULL);
-    CHECK_EQUAL(verge_join(task, &result, verge_now()), -ETIMEDOUT);
-    CHECK_EQUAL(verge_join(task, &result, verge_deadline_after(3 * MS)), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join(task, &result, verge_now()), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join(task, &result, verge_deadline_after(3 * MS)), -ETIMEDOUT);
     CHECK_EQUAL(result, 77);
     CHECK_EQUAL(verge_task_cancel(task), 0);
-    CHECK_EQUAL(verge_join(task, &result, verge_deadline_after(HOUR)), 0);
+    CHECK_EQUAL(verge_task_join(task, &result, verge_deadline_after(HOUR)), 0);
     CHECK_EQUAL(result, -ECANCELED);
-    CHECK_EQUAL(verge_join(verge_task_current(), NULL, VERGE_NEVER), -EDEADLK);
-    CHECK_EQUAL(verge_join(NULL, NULL, VERGE_NEVER), -EINVAL);
-    CHECK_EQUAL(verge_detach(NULL), -EINVAL);
+    CHECK_EQUAL(verge_task_join(verge_task_current(), NULL, VERGE_NEVER), -EDEADLK);
+    CHECK_EQUAL(verge_task_join(NULL, NULL, VERGE_NEVER), -EINVAL);
+    CHECK_EQUAL(verge_task_detach(NULL), -EINVAL);
     CHECK_EQUAL(verge_task_cancel(NULL), -EINVAL);
     return 0;
 }
@@ -161,7 +161,7 @@ static void a_join_that_timed_out_can_be_repeated(void **state) {
 }
 
 static intptr_t joins_other(void *task) {
-    return verge_join(task, NULL, VERGE_NEVER);
+    return verge_task_join(task, NULL, VERGE_NEVER);
 }
 
 static intptr_t joins_twice(void *argument) {
@@ -169,8 +169,8 @@ static intptr_t joins_twice(void *argument) {
     verge_task *sleeper = spawn(sleeps_long, NULL);
     verge_task *first = spawn(joins_other, sleeper);
     CHECK_EQUAL(verge_yield(), 0);
-    CHECK_EQUAL(verge_join(sleeper, NULL, VERGE_NEVER), -EBUSY);
-    CHECK_EQUAL(verge_detach(sleeper), -EBUSY);
+    CHECK_EQUAL(verge_task_join(sleeper, NULL, VERGE_NEVER), -EBUSY);
+    CHECK_EQUAL(verge_task_detach(sleeper), -EBUSY);
     CHECK_EQUAL(verge_task_cancel(sleeper), 0);
     CHECK_EQUAL(join(first), 0);
     return 0;
@@ -201,7 +201,7 @@ static intptr_t detaches(void *argument) {
             CHECK_EQUAL(verge_yield(), 0); /* the task has ended by then, or not */
             CHECK_EQUAL(verge_yield(), 0);
         }
-        CHECK_EQUAL(verge_detach(task), 0);
+        CHECK_EQUAL(verge_task_detach(task), 0);
     }
     return 0;
 }
@@ -226,7 +226,7 @@ static void outside_of_tasks_only_locks_and_channels_wait(void **state) {
     assert_int_equal(verge_yield(), -EPERM);
     assert_int_equal(verge_spawn(counts, NULL, &task), -EPERM);
     assert_int_equal(spawn_at(NULL, 0, counts, NULL, &task), -EPERM);
-    assert_int_equal(verge_join(NULL, NULL, VERGE_NEVER), -EPERM);
+    assert_int_equal(verge_task_join(NULL, NULL, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_interval_wait(&interval, NULL, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_deadline_push(&scope, 1), -EPERM);
     assert_int_equal(verge_deadline_pop(&scope), -EPERM);

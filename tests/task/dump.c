@@ -519,14 +519,14 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
     verge_task *waited_for = spawn(ends_after, (void *)(uintptr_t)SECOND);
     CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0); /* detached: it does not count */
     CHECK_EQUAL(unjoined(), 0);
-    CHECK_EQUAL(verge_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does one that ends while it is joined */
+    CHECK_EQUAL(verge_task_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does one that ends while it is joined */
     CHECK_EQUAL(unjoined(), 4);
     dump(verge_task_runtime(), &text);
     CHECK(strstr(text.bytes, " ns; 4 ended and not joined\n") != NULL);
 
-    CHECK_EQUAL(verge_join(tasks[0], NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_task_join(tasks[0], NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(unjoined(), 3);
-    CHECK_EQUAL(verge_detach(tasks[1]), 0);
+    CHECK_EQUAL(verge_task_detach(tasks[1]), 0);
     CHECK_EQUAL(unjoined(), 2);
     verge_case joins = verge_case_join(tasks[2], NULL);
     CHECK_EQUAL(verge_select(&joins, 1, 0), 0);
@@ -557,7 +557,7 @@ static void tasks_that_nobody_joins_are_counted(void **state) {
         verge_task *left = NULL;
         assert_int_equal(verge_runtime_run(runtime, leaves_tasks_unjoined, &left, NULL), 0);
         assert_int_equal(stats_of(runtime).unjoined, 1); /* the first task of a run is not one of them */
-        assert_int_equal(verge_detach(left), 0);
+        assert_int_equal(verge_task_detach(left), 0);
         assert_int_equal(stats_of(runtime).unjoined, 0);
         end_runtime(runtime);
     }

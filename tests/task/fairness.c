@@ -68,7 +68,7 @@ static int take_a_missed_tick(void) {
 static verge_task *sleeper; /* has not ended */
 
 static int join_in_vain(void) {
-    return verge_join(sleeper, NULL, VERGE_NEVER) == -ECANCELED ? 0 : -1; /* the task is cancelled */
+    return verge_task_join(sleeper, NULL, VERGE_NEVER) == -ECANCELED ? 0 : -1; /* the task is cancelled */
 }
 
 static int write_and_read(void) {

@@ -99,7 +99,7 @@ static intptr_t reads(void *argument) {
 static intptr_t joins_the_deserter(void *argument) {
     struct scene *scene = argument;
     intptr_t result = 99;
-    scene->joined = verge_join(scene->deserter, &result, VERGE_NEVER);
+    scene->joined = verge_task_join(scene->deserter, &result, VERGE_NEVER);
     CHECK_EQUAL(result, 99);
     atomic_fetch_add(&scene->ended, 1);
     return 0;
@@ -118,8 +118,8 @@ static intptr_t plays(void *argument) {
     CHECK_EQUAL(verge_yield(), 0); /* the joiner waits */
     atomic_store(&scene->is_ready, false);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
-    if (verge_join(joiner, NULL, VERGE_NEVER) != 0) { /* T4 */
-        CHECK_EQUAL(verge_detach(joiner), 0);
+    if (verge_task_join(joiner, NULL, VERGE_NEVER) != 0) { /* T4 */
+        CHECK_EQUAL(verge_task_detach(joiner), 0);
     }
     CHECK_EQUAL(verge_spawn(sleeps, NULL, NULL), -ESHUTDOWN);
     return 1;
@@ -129,8 +129,8 @@ static void assert_all_ended(struct scene *scene) {
     assert_int_equal(scene->ended, 3);
     assert_int_equal(scene->joined, -EOWNERDEAD);
     assert_true(scene->is_cleaned_up);
-    assert_int_equal(verge_detach(scene->sleeper), 0);
-    assert_int_equal(verge_detach(scene->reader), 0);
+    assert_int_equal(verge_task_detach(scene->sleeper), 0);
+    assert_int_equal(verge_task_detach(scene->reader), 0);
     assert_int_equal(close(scene->fds[1]), 0);
 }
 
@@ -322,8 +322,8 @@ static intptr_t shares(void *argument) {
     }
     CHECK_EQUAL(spawn_at(NULL, 1, locks_and_deserts, shared, NULL), 0);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
-    (void)verge_detach(waiting);
-    (void)verge_detach(locking);
+    (void)verge_task_detach(waiting);
+    (void)verge_task_detach(locking);
     return 0;
 }
 
@@ -394,7 +394,7 @@ static intptr_t allows_to_be_cancelled(void *argument) {
 static intptr_t joins_the_cancelled(void *argument) {
     (void)argument;
     verge_task *task = spawn_on(1, allows_to_be_cancelled, NULL);
-    const int error = verge_join(task, NULL, VERGE_NEVER); /* the end, or the stop that it brings */
+    const int error = verge_task_join(task, NULL, VERGE_NEVER); /* the end, or the stop that it brings */
     CHECK(error == -EOWNERDEAD || error == -ECANCELED);
     return 0;
 }

@@ -161,7 +161,7 @@ static intptr_t cancels_the_traveller(void *argument) {
     CHECK_EQUAL(verge_task_cancel(journey.task), 0);
     is_watched = false;
     atomic_store(&meeting.may_go_on, true); /* the cancel has returned, and nobody has waited */
-    CHECK_EQUAL(verge_join(journey.task, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_task_join(journey.task, NULL, VERGE_NEVER), 0);
     return 0;
 }
 

@@ -35,15 +35,15 @@ static intptr_t joins_its_child(void *argument) {
     family.child = spawn(works_for_an_hour, &family);
     verge_task *canceller = spawn(cancels_often, verge_task_current());
     CHECK_EQUAL(verge_deadline_push(&scope, verge_deadline_after(SECOND)), 0);
-    CHECK_EQUAL(verge_join(family.child, &result, VERGE_NEVER), -ETIMEDOUT);
-    CHECK_EQUAL(verge_join_regardless(family.child, &result), 0);
+    CHECK_EQUAL(verge_task_join(family.child, &result, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join_regardless(family.child, &result), 0);
     CHECK_EQUAL(result, 42);
     CHECK(family.child_has_ended);
     CHECK_EQUAL(verge_now(), HOUR);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     CHECK(verge_task_is_cancelled());
     CHECK_EQUAL(verge_sleep(1), -ECANCELED); /* that it was cancelled stays so */
-    CHECK_EQUAL(verge_join_regardless(canceller, NULL), 0);
+    CHECK_EQUAL(verge_task_join_regardless(canceller, NULL), 0);
     return 0;
 }
 
@@ -65,8 +65,8 @@ static intptr_t locks_to_clean_up(void *argument) {
     CHECK_EQUAL(verge_now(), HOUR);
     CHECK_EQUAL(verge_mutex_lock_regardless(&family.mutex), -EDEADLK);
     CHECK_EQUAL(verge_mutex_unlock(&family.mutex), 0);
-    CHECK_EQUAL(verge_join_regardless(family.child, NULL), 0);
-    CHECK_EQUAL(verge_join_regardless(canceller, NULL), 0);
+    CHECK_EQUAL(verge_task_join_regardless(family.child, NULL), 0);
+    CHECK_EQUAL(verge_task_join_regardless(canceller, NULL), 0);
     return 0;
 }
 
@@ -77,15 +77,15 @@ static void a_cancelled_task_locks_to_clean_up(void **state) {
 
 static intptr_t joins_wrongly(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_join_regardless(NULL, NULL), -EINVAL);
-    CHECK_EQUAL(verge_join_regardless(verge_task_current(), NULL), -EDEADLK);
+    CHECK_EQUAL(verge_task_join_regardless(NULL, NULL), -EINVAL);
+    CHECK_EQUAL(verge_task_join_regardless(verge_task_current(), NULL), -EDEADLK);
     CHECK_EQUAL(verge_mutex_lock_regardless(NULL), -EINVAL);
     return 0;
 }
 
 static void bad_input_is_refused(void **state) {
     (void)state;
-    assert_int_equal(verge_join_regardless(NULL, NULL), -EPERM);
+    assert_int_equal(verge_task_join_regardless(NULL, NULL), -EPERM);
     run_tasks(1, joins_wrongly, NULL);
 }
 
@@ -108,9 +108,9 @@ static intptr_t joins_in_a_race(void *argument) {
     intptr_t result = 0;
     verge_task *child = spawn_on(1, ends, argument);
     verge_task *canceller = spawn_on(2, cancels_once, verge_task_current());
-    CHECK_EQUAL(verge_join_regardless(child, &result), 0);
+    CHECK_EQUAL(verge_task_join_regardless(child, &result), 0);
     CHECK_EQUAL(result, 7);
-    CHECK_EQUAL(verge_join_regardless(canceller, &result), 0);
+    CHECK_EQUAL(verge_task_join_regardless(canceller, &result), 0);
     CHECK_EQUAL(result, 0);
     return 0;
 }

@@ -220,7 +220,7 @@ static void run_returns_while_another_fails_to_spawn(void **state) {
     steps_end();
     atomic_store(&is_refusing, false);
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
-        assert_int_equal(verge_detach(tasks[i]), 0);
+        assert_int_equal(verge_task_detach(tasks[i]), 0);
     }
     end(runtime);
 }
@@ -266,7 +266,7 @@ static intptr_t uses_the_new_worker(void *argument) {
         CHECK_EQUAL(verge_yield(), 0);
     }
     verge_task *task = spawn_on(arrival.index, does_nothing, NULL);
-    CHECK_EQUAL(verge_join(task, NULL, verge_deadline_after(HOUR)), 0);
+    CHECK_EQUAL(verge_task_join(task, NULL, verge_deadline_after(HOUR)), 0);
     return 0;
 }
 
@@ -370,7 +370,7 @@ static void t7_a_worker_that_is_not_open_yet_is_used_from_outside(void **state) 
 /* ---- a second join, after the end and before the first one has returned ---- */
 
 static intptr_t joins(void *task) {
-    return verge_join(task, NULL, VERGE_NEVER);
+    return verge_task_join(task, NULL, VERGE_NEVER);
 }
 
 static intptr_t sleeps_a_little(void *argument) {
@@ -388,7 +388,7 @@ static intptr_t joins_an_ended_task_that_is_being_joined(void *argument) {
            3) { /* worker 1 comes after worker 0: it has not resumed the first when the task has ended */
         CHECK_EQUAL(verge_yield(), 0);
     }
-    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), -EBUSY);
+    CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -EBUSY);
     CHECK_EQUAL(join(first), 0);
     return 0;
 }
@@ -436,7 +436,7 @@ static void *stops_when_it_waits(void *runtime) {
 
 static intptr_t joins_with_time_to_spare(void *argument) {
     verge_task *task = spawn(sleeps_a_second, NULL);
-    CHECK_EQUAL(verge_join(task, NULL, HOUR), 0);
+    CHECK_EQUAL(verge_task_join(task, NULL, HOUR), 0);
     CHECK_EQUAL(verge_now(), SECOND);
     (void)argument;
     pthread_t thread;

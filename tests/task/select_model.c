@@ -191,7 +191,7 @@ static int plain_call(const verge_case *one, uint64_t deadline_ns) {
     case VERGE_CASE_SEND:
         return verge_channel_send(one->object, one->item, deadline_ns);
     case VERGE_CASE_JOIN:
-        return verge_join(one->object, one->item, deadline_ns);
+        return verge_task_join(one->object, one->item, deadline_ns);
     default:
         return verge_sleep_until(one->time_ns < deadline_ns ? one->time_ns : deadline_ns);
     }
@@ -344,7 +344,7 @@ static intptr_t player_main(void *argument) {
     for (size_t i = 0; i < CHILDREN; i++) {
         intptr_t result = -1;
         if (player->children[i] != NULL) {
-            CHECK_EQUAL(verge_join_regardless(player->children[i], &result), 0);
+            CHECK_EQUAL(verge_task_join_regardless(player->children[i], &result), 0);
             look_at_the_clock();
             has_joined(player, player->children[i], result);
         }

@@ -86,9 +86,9 @@ static intptr_t stopped_in_wait(void *argument) {
 static intptr_t stopped_in_join(void *argument) {
     verge_task *task = spawn(stopped_in_sleep, argument);
     begins(argument);
-    const int result = verge_join(task, NULL, VERGE_NEVER);
+    const int result = verge_task_join(task, NULL, VERGE_NEVER);
     if (result != 0) { /* T2: 0 if it ended at the same moment */
-        CHECK_EQUAL(verge_detach(task), 0);
+        CHECK_EQUAL(verge_task_detach(task), 0);
     }
     return is_stopped(argument, result == 0 ? -ECANCELED : result);
 }

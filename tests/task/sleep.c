@@ -307,7 +307,7 @@ static intptr_t a_scope_around(void *argument) {
     CHECK_EQUAL(verge_mutex_lock(&own, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_mutex_lock(&own, VERGE_NEVER), -EDEADLK);
     CHECK_EQUAL(verge_deadline_push(&scope, verge_now() + 1000), 0);
-    CHECK_EQUAL(verge_join(sleeper, NULL, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join(sleeper, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 1000);
     CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), 0); /* T3: it need not wait */
@@ -365,12 +365,12 @@ static intptr_t gives_durations(void *is_checked) {
     CHECK_EQUAL(verge_sleep_until(300 * MS), expected);
     CHECK_EQUAL(verge_deadline_push(&scope, 300 * MS), expected);
     CHECK_EQUAL(verge_deadline_pop(&scope), expected);
-    CHECK_EQUAL(verge_join(task, NULL, 300 * MS), waited);
-    CHECK_EQUAL(verge_join(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
+    CHECK_EQUAL(verge_task_join(task, NULL, 300 * MS), waited);
+    CHECK_EQUAL(verge_task_join(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
     CHECK_EQUAL(verge_sleep_until(0), 0);
     CHECK_EQUAL(verge_sleep_until(HOUR), 0); /* when the runtime was created */
     CHECK_EQUAL(verge_task_cancel(task), 0);
-    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), 0);
     return 0;
 }
 

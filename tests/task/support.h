@@ -116,7 +116,7 @@ static inline verge_task *spawn_on(uint32_t worker, verge_task_function function
 
 static inline intptr_t join(verge_task *task) {
     intptr_t result = -1;
-    CHECK_EQUAL(verge_join(task, &result, VERGE_NEVER), 0);
+    CHECK_EQUAL(verge_task_join(task, &result, VERGE_NEVER), 0);
     return result;
 }
 

@@ -378,7 +378,7 @@ static intptr_t waits_and_sleeps(void *argument) {
     CHECK_EQUAL(verge_mutex_lock(&mutex, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_condition_wait(&condition, &mutex, verge_now() + SECOND), -ETIMEDOUT);
     verge_task *task = spawn(sleeps_a_minute, NULL);
-    CHECK_EQUAL(verge_join(task, NULL, verge_now() + SECOND), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join(task, NULL, verge_now() + SECOND), -ETIMEDOUT);
     CHECK_EQUAL(join(task), 0);
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 4);
     CHECK_EQUAL(verge_spawn(NULL, NULL, NULL), -EINVAL);

@@ -76,7 +76,7 @@ static int read_latest(uint64_t deadline_ns) {
 }
 
 static int join_sleeper(uint64_t deadline_ns) {
-    return verge_join(all.sleeper, NULL, deadline_ns);
+    return verge_task_join(all.sleeper, NULL, deadline_ns);
 }
 
 static int wait_for_tick(uint64_t deadline_ns) {
@@ -178,7 +178,7 @@ static intptr_t tries_and_is_cancelled(void *argument) {
     expected = -ECANCELED; /* T4 */
     (void)tries(&expected);
     all.is_over = true;
-    CHECK_EQUAL(verge_join_regardless(all.sleeper, NULL), 0);
+    CHECK_EQUAL(verge_task_join_regardless(all.sleeper, NULL), 0);
     CHECK_EQUAL(lock_mutex(0), 0); /* T3: what need not wait is done, though the task is cancelled */
     CHECK_EQUAL(lock_mutex(0), -EDEADLK);
     CHECK_EQUAL(verge_mutex_unlock(&all.mutex), 0);
@@ -525,7 +525,7 @@ static void join_child(struct player *player) {
         player->child = spawn(child_main, player);
     }
     const struct before before = before_call(player, some_deadline(player), !player->child_has_ended);
-    const int result = verge_join(player->child, NULL, before.deadline_ns);
+    const int result = verge_task_join(player->child, NULL, before.deadline_ns);
     player->is_granted = player->child_has_ended;
     if (after_call(player, &before, result)) {
         player->child = NULL;
@@ -591,7 +591,7 @@ static intptr_t player_main(void *argument) {
         play_round(player);
     }
     if (player->child != NULL) {
-        CHECK_EQUAL(verge_join_regardless(player->child, NULL), 0);
+        CHECK_EQUAL(verge_task_join_regardless(player->child, NULL), 0);
     }
     return 0;
 }

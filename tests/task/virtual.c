@@ -206,10 +206,10 @@ static intptr_t waits_for_a_receiver(void *argument) {
     verge_task *task = spawn_on(1, receives, NULL);
     verge_deadline scope; /* one that comes is no end */
     CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
-    CHECK_EQUAL(verge_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
+    CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     intptr_t result = -1;
-    const int error = verge_join_regardless(task, &result);
+    const int error = verge_task_join_regardless(task, &result);
     return error == 0 ? result : error;
 }
 

@@ -76,7 +76,7 @@ static void join_somebody(struct player *self) {
     const uint64_t deadline_ns = random_deadline();
     const struct before before = before_call(self, deadline_ns);
     intptr_t result = -1;
-    const int error = verge_join(player->handle, &result, deadline_ns);
+    const int error = verge_task_join(player->handle, &result, deadline_ns);
     player->is_being_joined = false;
     if (error == 0) {
         player->handle = NULL;
@@ -89,7 +89,7 @@ static void join_somebody(struct player *self) {
 static void detach_somebody(struct player *self) {
     struct player *player = pick(self);
     if (player != NULL && !player->is_being_joined) {
-        CHECK_EQUAL(verge_detach(player->handle), 0);
+        CHECK_EQUAL(verge_task_detach(player->handle), 0);
         player->handle = NULL;
         log_event(self, "detach", player->id);
     }

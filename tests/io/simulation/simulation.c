@@ -117,7 +117,7 @@ static intptr_t play_all(void *argument) {
     world->stopped_ns = verge_now();
     world->stopped_jumped_ns = world->jumped_ns;
     verge_runtime_stop(world->runtime);
-    CHECK_EQUAL(verge_detach(fault), 0);
+    CHECK_EQUAL(verge_task_detach(fault), 0);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static void audit(void) {
     for (unsigned i = 0; i < world->player_count; i++) {
         CHECK_EQUAL(world->players[i].begun_count, 1);
         CHECK_EQUAL(world->players[i].ended_count, 1);
-        CHECK(world->players[i].handle == NULL || verge_detach(world->players[i].handle) == 0);
+        CHECK(world->players[i].handle == NULL || verge_task_detach(world->players[i].handle) == 0);
     }
     audit_sharing();
     audit_streams();

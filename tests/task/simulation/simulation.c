@@ -176,7 +176,7 @@ static void talk_to_a_task(struct player *self) {
     }
     CHECK_EQUAL(verge_channel_close(talk.there), 0);
     CHECK(error == 0 || error == -EPIPE || error == -ESHUTDOWN || (error == -ECANCELED && verge_task_is_cancelled()));
-    CHECK(task == NULL || verge_join_regardless(task, NULL) == 0);
+    CHECK(task == NULL || verge_task_join_regardless(task, NULL) == 0);
     enter(self);
     verge_channel_destroy(talk.there);
     verge_channel_destroy(talk.back);
@@ -208,7 +208,7 @@ static void be_a_hog(void) {
         CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
         if (error == 0) {
             keep_the_worker_until_the_flag_is_set();
-            CHECK_EQUAL(verge_join_regardless(task, NULL), 0);
+            CHECK_EQUAL(verge_task_join_regardless(task, NULL), 0);
         } else {
             world.has_hog = false;
         }
@@ -314,7 +314,7 @@ static intptr_t play(void *argument) {
             break;
         case 2:
             if (child_count > 0) {
-                CALL(self, verge_join_regardless(children[--child_count], NULL));
+                CALL(self, verge_task_join_regardless(children[--child_count], NULL));
             }
             break;
         case 3:
@@ -349,7 +349,7 @@ static intptr_t play(void *argument) {
         spawn_a_crowd();
     }
     while (child_count > 0) {
-        CALL(self, verge_join_regardless(children[--child_count], NULL));
+        CALL(self, verge_task_join_regardless(children[--child_count], NULL));
     }
     leave(self);
     self->ended_count++;
@@ -457,7 +457,7 @@ static uint64_t play_seed(uint64_t seed) {
     create_world(seed);
     for (uint64_t i = 1 + below(4); i > 0; i--) {
         verge_task *task = spawn_player();
-        CHECK_EQUAL(verge_detach(task), 0);
+        CHECK_EQUAL(verge_task_detach(task), 0);
     }
     scheduler_run(&world.scheduler, world.worker_count + 2, act, NULL);
     audit();

@@ -205,13 +205,13 @@ static intptr_t run_all(void *argument) {
         }
     }
     for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        error = tasks[i] == NULL ? 0 : verge_join(tasks[i], NULL, VERGE_NEVER);
+        error = tasks[i] == NULL ? 0 : verge_task_join(tasks[i], NULL, VERGE_NEVER);
         if (error != 0) {
             fail(echo, error);
         }
     }
     (void)verge_task_cancel(acceptor);
-    error = verge_join(acceptor, NULL, VERGE_NEVER);
+    error = verge_task_join(acceptor, NULL, VERGE_NEVER);
     if (error != 0) {
         fail(echo, error);
     }

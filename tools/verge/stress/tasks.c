@@ -258,7 +258,7 @@ static intptr_t be_the_first(void *argument) {
         find(round, FINDING_ERROR, error);
     }
     for (size_t i = 0; i < count; i++) {
-        (void)verge_join_regardless(tasks[i], NULL);
+        (void)verge_task_join_regardless(tasks[i], NULL);
     }
     round->result->tasks += count;
     return 0;
