@@ -25,19 +25,18 @@ static void record_header(FILE *file) {
 }
 
 /* The handle of a timer is a good name for it, as no other timer ever gets the same one. */
-static int recorded_schedule(verge_wheel *wheel, uint64_t now_ns, uint64_t deadline_ns, void *data,
-                             verge_timer *timer) {
+static int recorded_start(verge_wheel *wheel, uint64_t now_ns, uint64_t deadline_ns, void *data, verge_timer *timer) {
     int error = verge_wheel_start(wheel, deadline_ns, data, timer);
     if (error == 0 && trace_file != NULL) {
-        (void)fprintf(trace_file, "%" PRIu64 " schedule %" PRIu64 " %" PRIu64 "\n", now_ns, *timer, deadline_ns);
+        (void)fprintf(trace_file, "%" PRIu64 " start %" PRIu64 " %" PRIu64 "\n", now_ns, *timer, deadline_ns);
     }
     return error;
 }
 
-static int recorded_reschedule(verge_wheel *wheel, uint64_t now_ns, verge_timer timer, uint64_t deadline_ns) {
+static int recorded_reset(verge_wheel *wheel, uint64_t now_ns, verge_timer timer, uint64_t deadline_ns) {
     int error = verge_wheel_reset(wheel, timer, deadline_ns);
     if (error == 0 && trace_file != NULL) {
-        (void)fprintf(trace_file, "%" PRIu64 " reschedule %" PRIu64 " %" PRIu64 "\n", now_ns, timer, deadline_ns);
+        (void)fprintf(trace_file, "%" PRIu64 " reset %" PRIu64 " %" PRIu64 "\n", now_ns, timer, deadline_ns);
     }
     return error;
 }
@@ -71,7 +70,7 @@ struct program {
     verge_wheel *wheel;
     verge_timer requests[REQUESTS]; /* 0: free */
     verge_timer lease;
-    unsigned scheduled, rescheduled, cancelled, fired, errors;
+    unsigned started, reset, cancelled, fired, errors;
 };
 
 /* Pseudo-random numbers that are the same in every run. */
@@ -82,8 +81,8 @@ static unsigned roll(unsigned sides) {
 }
 
 static void send_request(struct program *program, uint64_t now_ns, verge_timer *request) {
-    program->errors += recorded_schedule(program->wheel, now_ns, now_ns + TIMEOUT, request, request) != 0;
-    program->scheduled++;
+    program->errors += recorded_start(program->wheel, now_ns, now_ns + TIMEOUT, request, request) != 0;
+    program->started++;
 }
 
 static void receive_answer(struct program *program, uint64_t now_ns, verge_timer *request) {
@@ -93,8 +92,8 @@ static void receive_answer(struct program *program, uint64_t now_ns, verge_timer
 }
 
 static void renew_lease(struct program *program, uint64_t now_ns) {
-    program->errors += recorded_reschedule(program->wheel, now_ns, program->lease, now_ns + LEASE) != 0;
-    program->rescheduled++;
+    program->errors += recorded_reset(program->wheel, now_ns, program->lease, now_ns + LEASE) != 0;
+    program->reset++;
 }
 
 static void handle_timeouts(struct program *program, uint64_t now_ns) {
@@ -117,8 +116,8 @@ int main(void) {
         return 1;
     }
     record_header(stdout);
-    program.errors += recorded_schedule(program.wheel, 0, LEASE, &program.lease, &program.lease) != 0;
-    program.scheduled++;
+    program.errors += recorded_start(program.wheel, 0, LEASE, &program.lease, &program.lease) != 0;
+    program.started++;
     for (uint64_t now_ns = ROUND; now_ns <= MINUTE; now_ns += ROUND) {
         handle_timeouts(&program, now_ns);
         for (unsigned i = 0; i < REQUESTS; i++) {
@@ -131,9 +130,9 @@ int main(void) {
         renew_lease(&program, now_ns);
     }
     size_t pending = verge_wheel_count(program.wheel);
-    program.errors += program.scheduled != program.fired + program.cancelled + pending;
-    (void)fprintf(stderr, "%u scheduled, %u rescheduled, %u cancelled, %u fired, %zu pending\n", program.scheduled,
-                  program.rescheduled, program.cancelled, program.fired, pending);
+    program.errors += program.started != program.fired + program.cancelled + pending;
+    (void)fprintf(stderr, "%u started, %u reset, %u cancelled, %u fired, %zu pending\n", program.started, program.reset,
+                  program.cancelled, program.fired, pending);
     verge_wheel_destroy(program.wheel);
     return program.errors == 0 ? 0 : 1;
 }

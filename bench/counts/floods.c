@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-floods [PATTERN COUNT]: what somebody who chooses deadlines and handles may do to a wheel of COUNT timers to
- * make it slow or large, for bench/floods to count instructions. Prints how many operations the pattern took and how
- * many bytes the wheel held at most for each of the COUNT timers. Without arguments: the patterns, one a line, each
- * with what is promised of it: "bounded" or "proportional" (see SECURITY.md).
+ * verge-floods [PATTERN COUNT]: attacks on a wheel of COUNT timers by somebody who chooses deadlines and handles, to
+ * make the wheel slow or large. bench/floods counts the instructions. Prints how many operations the pattern took, and
+ * how many bytes the wheel held at most for each of the COUNT timers. Without arguments, prints the patterns, one a
+ * line, each with what is promised of it: "bounded" or "proportional" (see SECURITY.md).
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
     TIMER_COUNT_MAX = 1 << 20,
     BATCH_COUNT = 64,
     ROUND_COUNT = 4,
-    CROWD = 16, /* times COUNT: timers that are only there */
+    CROWD = 16, /* times COUNT: timers that only wait */
 };
 
 #define TICK_NS (UINT64_C(1) << 20)
@@ -86,7 +86,7 @@ static void one_tick_fifo(size_t count) {
     drain(HOUR_NS + TICK_NS);
 }
 
-/* The latest first: each is to come out before all that are there. */
+/* The latest deadline first: each new timer must come out before all others. */
 static void one_tick_deadline(size_t count) {
     open_wheel(VERGE_ORDER_DEADLINE, 0);
     for (size_t i = 0; i < count; i++) {
@@ -109,8 +109,8 @@ static void past_during_backlog(size_t count) {
 
 /*
  * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time
- * moves by as much, and a timer is scheduled as far ahead as the wheel allows. So there are always COUNT timers due,
- * and what was scheduled last is ever further away from the tick that is being handed out.
+ * moves by as much, and a timer is scheduled as far ahead as the wheel allows. So COUNT timers are always due, and the
+ * newest timer is further and further away from the tick that is being handed out.
  */
 static void backlog_beyond_reach(size_t count) {
     static const uint8_t bits[] = {6, 6};
@@ -163,7 +163,7 @@ static void cancel_storm(size_t count) {
     drain(100 * HOUR_NS);
 }
 
-/* Pushed back before every tick: each node comes up, and is filed again. */
+/* All timers are pushed back before every tick: each node comes up, and is filed again. */
 static void pushed_back(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     schedule_all(count, 2 * TICK_NS, 0);
@@ -186,8 +186,8 @@ static void one_record(size_t count) {
     note_bytes();
 }
 
-/* Of a crowd of timers, the first and the last fire, and two are scheduled, again and again: what is free is at both
- * ends of the wheel's memory, and has to be found. */
+/* Of a crowd of timers, the first and the last fire, and two new ones are scheduled, again and again. So the free nodes
+ * are at both ends of the wheel's memory, and have to be found. */
 static void few_free(size_t count) {
     const size_t last = (count * CROWD < TIMER_COUNT_MAX ? count * CROWD : TIMER_COUNT_MAX) - 1;
     open_wheel(VERGE_ORDER_ANY, 0);
@@ -232,7 +232,7 @@ static void all_of_time(size_t count) {
     }
 }
 
-/* Time that stands still and goes back while timers are scheduled around it. */
+/* Time stands still and goes back, while timers are scheduled around it. */
 static void time_stands_still(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     operation_count += verge_wheel_poll(wheel, HOUR_NS, batch, BATCH_COUNT);
@@ -252,7 +252,7 @@ static void next_wakeup(size_t count) {
     }
 }
 
-/* ---- questions that look at every timer of a tick or slot, and say so ---- */
+/* ---- calls that may visit every timer of a tick or slot, as documented ---- */
 
 enum { ASKED_COUNT = 64 };
 
@@ -261,7 +261,7 @@ static void next_deadline(size_t count) {
     schedule_all(count, HOUR_NS, 1);
     operation_count = 0;
     for (size_t i = 0; i < ASKED_COUNT; i++) {
-        expect(verge_wheel_cancel(wheel, timers[i], NULL)); /* the very timer that it had found */
+        expect(verge_wheel_cancel(wheel, timers[i], NULL)); /* the timer that the last call found */
         operation_count += verge_wheel_next_deadline(wheel) > HOUR_NS ? 0 : 1;
     }
 }
@@ -275,7 +275,7 @@ static void poll_exact(size_t count) {
     }
 }
 
-/* All are due, and what the limit held back goes back to its tick. */
+/* All timers are due. Those that the limit holds back return to their tick. */
 static void poll_exact_limit(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     schedule_all(count, HOUR_NS + 1, 0);
@@ -288,7 +288,7 @@ static void poll_exact_limit(size_t count) {
 static const struct pattern {
     const char *name;
     void (*run)(size_t count);
-    bool proportional; /* one operation takes the time of one tick's or slot's timers */
+    bool proportional; /* the time of an operation is proportional to the timers of a tick or slot */
 } patterns[] = {
     {"one-tick", one_tick, false},
     {"one-tick-fifo", one_tick_fifo, false},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-instructions OPERATION COUNT: does an operation COUNT times, for bench/instructions to count instructions.
+ * verge-instructions OPERATION COUNT: does an operation COUNT times. bench/instructions counts the instructions.
  *
- * Everything but the operation itself is the same for any COUNT, or is a loop of a few instructions; the difference
- * between two counts, divided, is what one operation takes.
+ * The rest of the program takes the same for any COUNT, except for a loop of a few instructions. So the difference
+ * between two runs, divided by the difference of their COUNTs, is what one operation takes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void schedule(size_t count) {
     }
 }
 
-static void do_schedule(size_t count) {
+static void do_start(size_t count) {
     schedule(count);
 }
 
@@ -65,28 +65,28 @@ static void do_cancel(size_t count) {
     }
 }
 
-static void do_reschedule_later(size_t count) {
+static void do_reset_later(size_t count) {
     schedule(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
         expect(verge_wheel_reset(wheel, timers[i], deadlines_ns[i] + 60 * SECOND_NS));
     }
 }
 
-static void do_rearm_later(size_t count) {
+static void do_start_or_reset_later(size_t count) {
     schedule(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
         expect(verge_wheel_start_or_reset(wheel, &timers[i], deadlines_ns[i] + 60 * SECOND_NS, NULL));
     }
 }
 
-static void do_reschedule_earlier(size_t count) {
+static void do_reset_earlier(size_t count) {
     schedule(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
         expect(verge_wheel_reset(wheel, timers[i], deadlines_ns[i] / 2));
     }
 }
 
-/* The timer just cancelled is what the next one takes the place of. */
+/* Each new timer takes the place of the timer that was just cancelled. */
 static void do_replace(size_t count) {
     schedule(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
@@ -101,12 +101,12 @@ static void set_timeouts(size_t count) {
     }
 }
 
-static void do_timeout_set(size_t count) {
+static void do_timeout_start(size_t count) {
     reserve_timeouts();
     set_timeouts(count);
 }
 
-static void do_timeout_set_later(size_t count) {
+static void do_timeout_reset_later(size_t count) {
     reserve_timeouts();
     set_timeouts(TIMER_COUNT);
     for (size_t i = 0; i < count; i++) {
@@ -133,8 +133,8 @@ static void do_poll_idle(size_t count) {
     }
 }
 
-/* All timers within a second, about ten a tick; polls until COUNT have come out. Per timer, ticks and cascades
- * included. */
+/* All timers are within a second, about ten a tick. Polls until COUNT have come out. So the count for a timer includes
+ * ticks and cascades. */
 static void do_expire(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_wheel_start(wheel, deadlines_ns[i] / 60, NULL, &timers[i]));
@@ -152,14 +152,14 @@ static const struct operation {
     const char *name;
     void (*run)(size_t count);
 } operations[] = {
-    {"schedule", do_schedule},
+    {"start", do_start},
     {"cancel", do_cancel},
-    {"reschedule-later", do_reschedule_later},
-    {"rearm-later", do_rearm_later},
-    {"reschedule-earlier", do_reschedule_earlier},
+    {"reset-later", do_reset_later},
+    {"start-or-reset-later", do_start_or_reset_later},
+    {"reset-earlier", do_reset_earlier},
     {"replace", do_replace},
-    {"timeout-set", do_timeout_set},
-    {"timeout-set-later", do_timeout_set_later},
+    {"timeout-start", do_timeout_start},
+    {"timeout-reset-later", do_timeout_reset_later},
     {"timeout-replace", do_timeout_replace},
     {"poll-idle", do_poll_idle},
     {"expire", do_expire},

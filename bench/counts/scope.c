@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-scope off|on COUNT: so many pairs of a start and a cancel on a worker's thread, without a scope, and with
- * one whose page somebody has open. bench/scope counts the instructions of the function `pairs`.
+ * verge-bench-scope off|on COUNT: makes COUNT pairs of a start and a cancel on a worker's thread. off: without a scope.
+ * on: with a scope that a client looks at. bench/scope counts the instructions of the function `pairs`.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -73,10 +73,10 @@ int main(int argc, char **argv) {
             return 2;
         }
         const struct timespec second = {.tv_sec = 1};
-        (void)nanosleep(&second, NULL); /* it is looked at from here on */
+        (void)nanosleep(&second, NULL); /* from here on, the client looks */
     }
     const uint64_t deadline_ns = verge_service_exact_now(service) + UINT64_C(3600000000000);
-    int failures = pairs(service, deadline_ns, 1000); /* so that all is in place */
+    int failures = pairs(service, deadline_ns, 1000); /* warm up */
     (void)verge_worker_run_once(worker, 0);
     failures += pairs(service, deadline_ns, count);
     if (is_on) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/probes.h - probes for tracers (USDT): verge:schedule and so on, for bpftrace, perf and systemtap.
+ * base/probes.h - probes for tracers (USDT): verge:start and so on, for bpftrace, perf and systemtap.
  *
  * If <sys/sdt.h> exists at build time (VERGE_PROBES), a probe is one nop, and a note in the ELF file that says where
  * its arguments are. Otherwise a probe compiles to nothing. Its arguments may or may not be evaluated, so they must
  * have no side effects. On hot paths they must be values that are in registers anyway. "timer" is a handle, or the
  * address of a timeout.
  *
- *   schedule    wheel, timer, deadline_ns
- *   reschedule  wheel, timer, deadline_ns
+ *   start       wheel, timer, deadline_ns
+ *   reset       wheel, timer, deadline_ns
  *   cancel      wheel, timer
  *   fire        wheel, timer, deadline_ns, now_ns      a poll or run hands out the timer
  *   cascade     calendar, level, node_count            nodes go from this level to lower ones. The calendar is an

@@ -13,7 +13,7 @@ static VERGE__ALWAYS_INLINE int started(verge_wheel *wheel, verge__table_node *n
     if (ret_timer != NULL) {
         *ret_timer = node->timer.tag;
     }
-    VERGE__PROBE3(schedule, wheel, node->timer.tag, node->timer.node.deadline_ns);
+    VERGE__PROBE3(start, wheel, node->timer.tag, node->timer.node.deadline_ns);
     return 0;
 }
 
@@ -47,7 +47,7 @@ int verge_wheel_start(verge_wheel *wheel, uint64_t deadline_ns, void *data, verg
 static VERGE__NOINLINE int move(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
     int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
     if (VERGE__LIKELY(error == 0)) {
-        VERGE__PROBE3(reschedule, wheel, node->timer.tag, deadline_ns);
+        VERGE__PROBE3(reset, wheel, node->timer.tag, deadline_ns);
     }
     return error;
 }
@@ -56,7 +56,7 @@ static VERGE__ALWAYS_INLINE int reset(verge_wheel *wheel, verge__table_node *nod
     if (VERGE__UNLIKELY(!verge__wheel_arm_in_place(wheel, &node->timer, deadline_ns, false))) {
         return move(wheel, node, deadline_ns);
     }
-    VERGE__PROBE3(reschedule, wheel, node->timer.tag, deadline_ns);
+    VERGE__PROBE3(reset, wheel, node->timer.tag, deadline_ns);
     return 0;
 }
 

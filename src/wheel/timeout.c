@@ -13,7 +13,7 @@ static verge__timer_node *timer_of(verge_timeout *timeout) {
 static VERGE__ALWAYS_INLINE int armed(verge_wheel *wheel, verge__timer_node *timer) {
     wheel->timeout_count += !verge__timer_is_pending(timer);
     timer->tag |= VERGE__PENDING;
-    VERGE__PROBE3(schedule, wheel, timer, timer->node.deadline_ns);
+    VERGE__PROBE3(start, wheel, timer, timer->node.deadline_ns);
     return 0;
 }
 

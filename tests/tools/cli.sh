@@ -87,7 +87,7 @@ fi
 VERGE_BENCH=/what refuses 1 '/what' bench
 refuses 2 ', all$' replay --preset what
 
-printf 'verge-trace 1\n0 schedule 1 1000\n5000000 advance\n' >"$work/trace"
+printf 'verge-trace 1\n0 start 1 1000\n5000000 advance\n' >"$work/trace"
 refuses 2 'FILE is missing' replay
 refuses 2 'more than one FILE' replay a b
 refuses 2 '--limit needs a value' replay "$work/trace" --limit
@@ -127,9 +127,9 @@ malformed() { # malformed MESSAGE, the trace on stdin
 echo 'verge-trace 1' | malformed ': no operations'
 echo '0 poll' | malformed ':1: not a trace'
 echo 'verge-trace 2' | malformed ':1: a version that is not known'
-printf 'verge-trace 1\n\n# comment\n0 schedule 1\n' | malformed ':4: schedule needs a timer and a deadline'
+printf 'verge-trace 1\n\n# comment\n0 start 1\n' | malformed ':4: start needs a timer and a deadline'
 printf 'verge-trace 1\n5 poll\n4 poll\n' | malformed ':3: time goes backwards'
-printf 'verge-trace 1\n5 cancel 1\n' | malformed ':2: no line above schedules this timer'
+printf 'verge-trace 1\n5 cancel 1\n' | malformed ':2: no line above starts this timer'
 printf 'verge-trace 1\n5 poll\r\n' | malformed ':2: no such operation'
 printf 'verge-trace 1\n5 fly' | malformed ':2: no such operation'
 head -c 100000 /dev/zero | malformed ':1: not a trace'

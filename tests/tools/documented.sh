@@ -35,4 +35,4 @@ done
 
 echo "the trace of docs/TRACE.md is one"
 awk '/^```/{inside = $0 == "```text"; next} inside' "$2/docs/TRACE.md" >"$work/trace"
-"$verge" replay --json --preset all "$work/trace" | jq -e 'all(.replays[]; .scheduled == 3 and .fired == 2 and .cancelled == 1)'
+"$verge" replay --json --preset all "$work/trace" | jq -e 'all(.replays[]; .started == 3 and .fired == 2 and .cancelled == 1)'

@@ -23,7 +23,7 @@ struct slot {
 };
 
 struct counts {
-    uint64_t scheduled, rescheduled, cancelled;
+    uint64_t started, reset, cancelled;
 };
 
 /* From 1 ms up, short ones as often as long ones. */
@@ -35,16 +35,16 @@ static uint64_t random_duration(struct verge_test_random *random) {
 static void print_line(struct verge_test_random *random, struct slot *slot, uint64_t now_ns, struct counts *counts) {
     uint64_t deadline_ns = now_ns + random_duration(random);
     if (slot->deadline_ns <= now_ns) { /* none, or one that has fired or is about to */
-        *slot = (struct slot){.timer = ++counts->scheduled, .deadline_ns = deadline_ns};
-        (void)printf("%" PRIu64 " schedule %" PRIu64 " %" PRIu64 "\n", now_ns, slot->timer, deadline_ns);
+        *slot = (struct slot){.timer = ++counts->started, .deadline_ns = deadline_ns};
+        (void)printf("%" PRIu64 " start %" PRIu64 " %" PRIu64 "\n", now_ns, slot->timer, deadline_ns);
     } else if (verge_test_chance(random, 2)) {
         counts->cancelled++;
         slot->deadline_ns = 0;
         (void)printf("%" PRIu64 " cancel %" PRIu64 "\n", now_ns, slot->timer);
     } else {
-        counts->rescheduled++;
+        counts->reset++;
         slot->deadline_ns = deadline_ns;
-        (void)printf("%" PRIu64 " reschedule %" PRIu64 " %" PRIu64 "\n", now_ns, slot->timer, deadline_ns);
+        (void)printf("%" PRIu64 " reset %" PRIu64 " %" PRIu64 "\n", now_ns, slot->timer, deadline_ns);
     }
 }
 
@@ -63,7 +63,6 @@ int main(int argc, char **argv) {
         print_line(&random, &slots[verge_test_below(&random, SLOT_COUNT)], now_ns, &counts);
     }
     (void)printf("%" PRIu64 " advance\n", now_ns + END_NS);
-    (void)fprintf(stderr, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", counts.scheduled, counts.rescheduled,
-                  counts.cancelled);
+    (void)fprintf(stderr, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", counts.started, counts.reset, counts.cancelled);
     return 0;
 }

@@ -28,8 +28,8 @@ static struct replay_result replay(const struct replay_options *options, const c
     read_trace(&trace, text);
     assert_int_equal(replay_run(&trace, options, &result), 0);
     assert_null(result.broken);
-    assert_true(result.scheduled == result.fired + result.cancelled + result.pending);
-    assert_true(result.scheduled == result.stats.started && result.fired == result.stats.expired);
+    assert_true(result.started == result.fired + result.cancelled + result.pending);
+    assert_true(result.started == result.stats.started && result.fired == result.stats.expired);
     trace_free(&trace);
     return result;
 }
@@ -39,12 +39,12 @@ static void timers_fire_at_the_tick_after_their_deadline(void **state) {
     struct replay_options options = plain_options();
     /* 1,000 comes at 1,024: 24 late; 2,000 at 2,048: 48; 3,000 at 3,072: 72. */
     struct replay_result result = replay(&options, "verge-trace 1\n"
-                                                   "0 schedule 1 1000\n"
-                                                   "0 schedule 2 2000\n"
-                                                   "0 schedule 3 3000\n"
+                                                   "0 start 1 1000\n"
+                                                   "0 start 2 2000\n"
+                                                   "0 start 3 3000\n"
                                                    "10000 advance\n");
     assert_true(result.precision_ns == 1024);
-    assert_true(result.scheduled == 3 && result.fired == 3 && result.pending == 0);
+    assert_true(result.started == 3 && result.fired == 3 && result.pending == 0);
     assert_true(result.wakeups == 3 && result.in_vain == 0 && result.polls == 3);
     assert_true(result.late_max_ns == 72);
     assert_true(result.late_p50_ns >= 48 && result.late_p50_ns <= 48 + 48 / 8);
@@ -53,9 +53,9 @@ static void timers_fire_at_the_tick_after_their_deadline(void **state) {
 static void a_tick_that_has_not_come_is_pending(void **state) {
     (void)state;
     struct replay_options options = plain_options();
-    struct replay_result result = replay(&options, "verge-trace 1\n0 schedule 1 1000\n1023 advance\n");
+    struct replay_result result = replay(&options, "verge-trace 1\n0 start 1 1000\n1023 advance\n");
     assert_true(result.fired == 0 && result.pending == 1 && result.wakeups == 0);
-    result = replay(&options, "verge-trace 1\n0 schedule 1 1000\n1024 advance\n");
+    result = replay(&options, "verge-trace 1\n0 start 1 1000\n1024 advance\n");
     assert_true(result.fired == 1 && result.pending == 0 && result.wakeups == 1);
 }
 
@@ -63,30 +63,30 @@ static void cancelled_and_moved_timers_are_counted(void **state) {
     (void)state;
     struct replay_options options = plain_options();
     struct replay_result result = replay(&options, "verge-trace 1\n"
-                                                   "0 schedule 1 1000\n"
-                                                   "0 schedule 2 1000\n"
-                                                   "0 schedule 3 1000\n"
+                                                   "0 start 1 1000\n"
+                                                   "0 start 2 1000\n"
+                                                   "0 start 3 1000\n"
                                                    "500 cancel 1\n"
                                                    "500 cancel 1\n" /* gone */
-                                                   "500 reschedule 2 4000\n"
-                                                   "2000 cancel 3\n"          /* gone: it fired at 1,024 */
-                                                   "2000 reschedule 3 9000\n" /* gone, too */
-                                                   "2000 schedule 2 5000\n"   /* still pending: it moves */
-                                                   "2000 schedule 3 +1000\n"  /* and this one is started anew */
+                                                   "500 reset 2 4000\n"
+                                                   "2000 cancel 3\n"      /* gone: it fired at 1,024 */
+                                                   "2000 reset 3 9000\n"  /* gone, too */
+                                                   "2000 start 2 5000\n"  /* still pending: it moves */
+                                                   "2000 start 3 +1000\n" /* and this one is started anew */
                                                    "20000 advance\n");
-    assert_true(result.scheduled == 4 && result.cancelled == 1 && result.fired == 3);
-    assert_true(result.rescheduled == 2 && result.gone == 3 && result.refused == 0);
+    assert_true(result.started == 4 && result.cancelled == 1 && result.fired == 3);
+    assert_true(result.reset == 2 && result.gone == 3 && result.refused == 0);
     assert_true(result.late_max_ns == 5 * 1024 - 5000);
 }
 
 static void polls_are_where_the_wheel_wants_them_or_where_the_trace_has_them(void **state) {
     (void)state;
     const char *text = "verge-trace 1\n"
-                       "0 schedule 1 1000\n"
-                       "0 schedule 2 2000\n"
+                       "0 start 1 1000\n"
+                       "0 start 2 2000\n"
                        "500 poll\n"
                        "6000 poll\n"
-                       "7000 schedule 3 7100\n"
+                       "7000 start 3 7100\n"
                        "9000 poll 1\n";
     struct replay_options options = plain_options();
     struct replay_result result = replay(&options, text);
@@ -102,7 +102,7 @@ static void a_recorded_limit_holds(void **state) {
     struct replay_options options = plain_options();
     options.recorded_polls = true;
     const char *text = "verge-trace 1\n"
-                       "0 schedule 1 1000\n0 schedule 2 1000\n0 schedule 3 1000\n0 schedule 4 1000\n0 schedule 5 1000\n"
+                       "0 start 1 1000\n0 start 2 1000\n0 start 3 1000\n0 start 4 1000\n0 start 5 1000\n"
                        "2000 poll 3\n"
                        "3000 poll 1\n"
                        "4000 poll 3\n";
@@ -118,8 +118,8 @@ static void a_small_limit_takes_more_polls(void **state) {
     (void)state;
     struct replay_options options = plain_options();
     options.limit = 2;
-    struct replay_result result = replay(&options, "verge-trace 1\n0 schedule 1 1000\n0 schedule 2 1000\n"
-                                                   "0 schedule 3 1000\n0 schedule 4 1000\n0 schedule 5 1000\n"
+    struct replay_result result = replay(&options, "verge-trace 1\n0 start 1 1000\n0 start 2 1000\n"
+                                                   "0 start 3 1000\n0 start 4 1000\n0 start 5 1000\n"
                                                    "9000 advance\n");
     assert_true(result.fired == 5 && result.wakeups == 1 && result.polls == 3);
 }
@@ -128,10 +128,10 @@ static void a_window_makes_timers_coalesce(void **state) {
     (void)state;
     struct replay_options options = plain_options();
     const char *text = "verge-trace 1\n"
-                       "0 schedule 1 3100\n"
-                       "0 schedule 2 3500\n"
-                       "0 schedule 3 1000\n"
-                       "0 reschedule 3 2100\n"
+                       "0 start 1 3100\n"
+                       "0 start 2 3500\n"
+                       "0 start 3 1000\n"
+                       "0 reset 3 2100\n"
                        "9000 advance\n";
     struct replay_result result = replay(&options, text);
     assert_true(result.wakeups >= 2 && result.late_max_ns == 4096 - 3100);
@@ -139,7 +139,7 @@ static void a_window_makes_timers_coalesce(void **state) {
     result = replay(&options, text);
     assert_true(result.fired == 3 && result.wakeups - result.in_vain == 1 && result.late_max_ns == 4096 - 2100);
     options.window_ns = 0;
-    result = replay(&options, "verge-trace 1\n0 window 1 3000 5000\n0 schedule 2 3000\n9000 advance\n");
+    result = replay(&options, "verge-trace 1\n0 window 1 3000 5000\n0 start 2 3000\n9000 advance\n");
     assert_true(result.wakeups == 2 && result.late_max_ns == 1096);
 }
 
@@ -147,7 +147,7 @@ static void exact_polls_are_not_late(void **state) {
     (void)state;
     struct replay_options options = plain_options();
     options.exact = true;
-    const char *text = "verge-trace 1\n0 schedule 1 1000\n0 schedule 2 1010\n0 schedule 3 5000000\n9000000 advance\n";
+    const char *text = "verge-trace 1\n0 start 1 1000\n0 start 2 1010\n0 start 3 5000000\n9000000 advance\n";
     struct replay_result result = replay(&options, text);
     assert_true(result.fired == 3 && result.late_max_ns == 0 && result.wakeups == 3);
     options.coarse = true; /* the lowest level is still exact */
@@ -159,16 +159,16 @@ static void what_a_preset_cannot_take_is_refused_and_counted(void **state) {
     (void)state;
     struct replay_options options = {.preset = VERGE_PRESET_TWO_LEVEL, .limit = 256};
     const char *text = "verge-trace 1\n"
-                       "0 schedule 1 3600000000000\n" /* an hour: too far for two levels */
-                       "0 schedule 2 1000000000\n"
-                       "0 reschedule 2 3600000000000\n"
+                       "0 start 1 3600000000000\n" /* an hour: too far for two levels */
+                       "0 start 2 1000000000\n"
+                       "0 reset 2 3600000000000\n"
                        "0 cancel 1\n"
                        "2000000000 advance\n";
     struct replay_result result = replay(&options, text);
-    assert_true(result.scheduled == 1 && result.refused == 2 && result.gone == 1 && result.fired == 1);
+    assert_true(result.started == 1 && result.refused == 2 && result.gone == 1 && result.fired == 1);
     options.preset = VERGE_PRESET_DEFAULT;
     result = replay(&options, text);
-    assert_true(result.scheduled == 2 && result.refused == 0 && result.rescheduled == 1 && result.cancelled == 1);
+    assert_true(result.started == 2 && result.refused == 0 && result.reset == 1 && result.cancelled == 1);
 }
 
 static void a_precision_moves_the_levels_of_a_preset(void **state) {
@@ -176,7 +176,7 @@ static void a_precision_moves_the_levels_of_a_preset(void **state) {
     struct trace trace;
     struct replay_result result = {.polls = 77};
     struct replay_options options = {.preset = VERGE_PRESET_TWO_LEVEL, .precision_ns = 1, .limit = 256};
-    read_trace(&trace, "verge-trace 1\n0 schedule 1 1000\n2000 advance\n");
+    read_trace(&trace, "verge-trace 1\n0 start 1 1000\n2000 advance\n");
     assert_int_equal(replay_run(&trace, &options, &result), 0);
     assert_true(result.precision_ns == 1 && result.late_max_ns == 0);
     options.preset = VERGE_PRESET_ALARM; /* its levels take 61 bits */
@@ -191,7 +191,7 @@ static void a_precision_moves_the_levels_of_a_preset(void **state) {
 static void memory_is_that_of_the_wheel(void **state) {
     (void)state;
     struct replay_options options = plain_options();
-    struct replay_result result = replay(&options, "verge-trace 1\n0 schedule 1 1000\n2000 advance\n");
+    struct replay_result result = replay(&options, "verge-trace 1\n0 start 1 1000\n2000 advance\n");
     assert_true(result.stats.bytes > 0 && result.bytes_peak >= result.stats.bytes);
 }
 

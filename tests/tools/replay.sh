@@ -18,7 +18,7 @@ expect() { # expect FILTER: of each replay in $work/json
 [ "$(wc -l <"$work/trace")" -eq "$lines" ]
 counts="[$(tr ' ' ',' <"$work/counts")]"
 (ulimit -t "$seconds_max" && exec "$verge" replay --json "$work/trace") >"$work/json"
-all='.replays[0].broken == null and .replays[0].scheduled == $n[0] and .replays[0].rescheduled == $n[1] and
+all='.replays[0].broken == null and .replays[0].started == $n[0] and .replays[0].reset == $n[1] and
     .replays[0].cancelled == $n[2] and .replays[0].fired == $n[0] - $n[2] and .replays[0].pending == 0 and
     .replays[0].refused == 0 and .replays[0].gone == 0'
 expect "$all"
@@ -45,9 +45,9 @@ grep -q '^recommended (\*): precision ' "$work/out" && grep -q 'late by 3.000 ms
 counts="[$(tr ' ' ',' <"$work/counts")]"
 "$verge" replay --preset all --json "$work/trace" >"$work/json"
 expect '[.replays[].preset] == ["default", "three-level", "two-level", "alarm", "runtime"]'
-expect 'all(.replays[]; .broken == null and .scheduled == $n[0] and .cancelled == $n[2] and .pending == 0)'
+expect 'all(.replays[]; .broken == null and .started == $n[0] and .cancelled == $n[2] and .pending == 0)'
 expect '.replays[3].late_max_ns == 1 and .replays[1].late_max_ns > .replays[0].late_max_ns'
-expect '.replays[1].nodes_moved <= .replays[1].scheduled'
+expect '.replays[1].nodes_moved <= .replays[1].started'
 "$verge" replay --preset all "$work/trace" | grep -q '^ *default *three-level *two-level *alarm *runtime$'
 
 # What a program did and what the replay of its trace does is the same.
@@ -55,5 +55,5 @@ expect '.replays[1].nodes_moved <= .replays[1].scheduled'
 grep -q '^verge-trace 1$' "$work/trace"
 counts=$(sed 's/[^0-9 ]//g; s/  */,/g; s/^,*/[/; s/,*$/]/' "$work/summary")
 "$verge" replay --polls recorded --json - <"$work/trace" >"$work/json"
-expect '[.replays[0] | .scheduled, .rescheduled, .cancelled, .fired, .pending] == $n'
-expect '.replays[0].gone == 0 and .replays[0].fired > 0 and .replays[0].rescheduled > 0'
+expect '[.replays[0] | .started, .reset, .cancelled, .fired, .pending] == $n'
+expect '.replays[0].gone == 0 and .replays[0].fired > 0 and .replays[0].reset > 0'

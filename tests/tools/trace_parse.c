@@ -23,13 +23,13 @@ static struct trace_operation parsed(const char *text) {
 
 static void each_operation_is_read(void **state) {
     (void)state;
-    struct trace_operation schedule = parsed("17 schedule 3 99");
-    assert_true(schedule.kind == TRACE_SCHEDULE && schedule.time_ns == 17 && schedule.timer == 3);
-    assert_true(schedule.deadline_ns == 99);
+    struct trace_operation start = parsed("17 start 3 99");
+    assert_true(start.kind == TRACE_START && start.time_ns == 17 && start.timer == 3);
+    assert_true(start.deadline_ns == 99);
     struct trace_operation window = parsed("17 window 3 99 100");
     assert_true(window.kind == TRACE_WINDOW && window.deadline_ns == 99 && window.latest_ns == 100);
-    struct trace_operation reschedule = parsed("17 reschedule 3 1");
-    assert_true(reschedule.kind == TRACE_RESCHEDULE && reschedule.deadline_ns == 1);
+    struct trace_operation reset = parsed("17 reset 3 1");
+    assert_true(reset.kind == TRACE_RESET && reset.deadline_ns == 1);
     assert_true(parsed("17 cancel 3").kind == TRACE_CANCEL);
     assert_true(parsed("17 poll").kind == TRACE_POLL && parsed("17 poll").limit == 0);
     assert_true(parsed("17 poll 64").limit == 64);
@@ -38,19 +38,18 @@ static void each_operation_is_read(void **state) {
 
 static void durations_count_from_the_time_of_the_line(void **state) {
     (void)state;
-    assert_true(parsed("100 schedule 1 +5").deadline_ns == 105);
+    assert_true(parsed("100 start 1 +5").deadline_ns == 105);
     struct trace_operation window = parsed("100 window 1 +5 +6");
     assert_true(window.deadline_ns == 105 && window.latest_ns == 106);
-    assert_true(parsed("100 reschedule 1 +0").deadline_ns == 100);
+    assert_true(parsed("100 reset 1 +0").deadline_ns == 100);
 }
 
 static void the_largest_numbers_are_read(void **state) {
     (void)state;
-    struct trace_operation operation =
-        parsed("18446744073709551614 schedule 18446744073709551615 18446744073709551614");
+    struct trace_operation operation = parsed("18446744073709551614 start 18446744073709551615 18446744073709551614");
     assert_true(operation.time_ns == VERGE_NEVER - 1 && operation.timer == UINT64_MAX);
     assert_true(operation.deadline_ns == VERGE_NEVER - 1);
-    assert_true(parsed("18446744073709551613 schedule 1 +1").deadline_ns == VERGE_NEVER - 1);
+    assert_true(parsed("18446744073709551613 start 1 +1").deadline_ns == VERGE_NEVER - 1);
 }
 
 static void blanks_and_comments_are_nothing(void **state) {
@@ -85,24 +84,24 @@ static void everything_else_is_refused(void **state) {
         "17 poll 0",
         "17 poll -1",
         "17 poll 1 2",
-        "17 schedule",
-        "17 schedule 1",
-        "17 schedule x 2",
-        "17 schedule -1 2",
-        "17 schedule 1 x",
-        "17 schedule 1 +",
-        "17 schedule 1 ++2",
-        "17 schedule 1 -2",
-        "17 schedule 1 18446744073709551615",
-        "17 schedule 1 +18446744073709551598",
-        "17 schedule 1 +18446744073709551599",
-        "17 schedule 1 2 3",
-        "17 schedule 1 2 3 4 5 6 7 8",
+        "17 start",
+        "17 start 1",
+        "17 start x 2",
+        "17 start -1 2",
+        "17 start 1 x",
+        "17 start 1 +",
+        "17 start 1 ++2",
+        "17 start 1 -2",
+        "17 start 1 18446744073709551615",
+        "17 start 1 +18446744073709551598",
+        "17 start 1 +18446744073709551599",
+        "17 start 1 2 3",
+        "17 start 1 2 3 4 5 6 7 8",
         "17 window 1 2",
         "17 window 1 3 2",
         "17 window 1 2 x",
         "17 window 1 2 3 4",
-        "17 reschedule 1",
+        "17 reset 1",
         "17 cancel",
         "17 cancel 1 2",
         "17 advance 18",
@@ -143,7 +142,7 @@ static void no_line_is_read_beyond_its_end(void **state) {
         size_t length;
     } pieces[] = {{"17", 2},
                   {" ", 1},
-                  {"schedule", 8},
+                  {"start", 8},
                   {"window", 6},
                   {"poll", 4},
                   {"cancel", 6},
@@ -156,7 +155,7 @@ static void no_line_is_read_beyond_its_end(void **state) {
                   {"\0", 1},
                   {"-", 1},
                   {"\xff", 1},
-                  {"reschedule", 10},
+                  {"reset", 10},
                   {"18446744073709551615", 20}};
     struct verge_test_random random = verge_test_random_from(verge_test_seed(20261115));
     for (unsigned round = 0; round < 20000; round++) {
@@ -201,15 +200,15 @@ static void lines_are_checked_against_those_above(void **state) {
     assert_int_equal(trace_finish(&trace, &problem), -EINVAL);
     assert_int_equal(add(&trace, "verge-trace 1", &problem), 0);
     assert_int_equal(trace_finish(&trace, &problem), -EINVAL);
-    assert_int_equal(add(&trace, "10 schedule 7 20", &problem), 0);
-    assert_int_equal(add(&trace, "10 schedule 9 20", &problem), 0);
+    assert_int_equal(add(&trace, "10 start 7 20", &problem), 0);
+    assert_int_equal(add(&trace, "10 start 9 20", &problem), 0);
     assert_int_equal(add(&trace, "10 cancel 7", &problem), 0);
     assert_int_equal(trace_finish(&trace, &problem), 0);
     assert_int_equal(add(&trace, "9 poll", &problem), -EINVAL);
     assert_int_equal(problem.line, 5);
     assert_int_equal(add(&trace, "11 cancel 8", &problem), -EINVAL);
     assert_int_equal(problem.line, 6);
-    assert_int_equal(add(&trace, "11 reschedule 8 9", &problem), -EINVAL);
+    assert_int_equal(add(&trace, "11 reset 8 9", &problem), -EINVAL);
     assert_int_equal(trace.operation_count, 3);
     assert_int_equal(trace.timers.count, 2);
     trace_free(&trace);

@@ -12,9 +12,9 @@ enum { PRESET_COUNT = VERGE_PRESET_RUNTIME + 1 };
 enum { ORDER_OF_PRESET = VERGE_ORDER_DEADLINE + 1 };
 
 struct settings {
-    unsigned presets; /* a bit each */
+    unsigned presets; /* one bit for each preset */
     uint64_t precision_ns, window_ns, late_ns, limit, work_limit;
-    unsigned order; /* or ORDER_OF_PRESET */
+    unsigned order; /* a verge_order, or ORDER_OF_PRESET */
     unsigned polls; /* 0: when the wheel asks for it, 1: as recorded */
     bool coarse, exact, json;
 };
@@ -149,8 +149,8 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
     return EXIT_SUCCESS;
 }
 
-/* A sweep recommends settings. By default it runs only if the user has given none, and not with recorded polls, where
- * the wheel does not decide when to wake up. */
+/* A sweep recommends settings. By default it runs only if the user has given no settings. With recorded polls it does
+ * not run, as the wheel does not decide then when to wake up. */
 static bool is_sweep_asked_for(const struct settings *settings) {
     const bool is_given = settings->precision_ns != 0 || settings->window_ns != 0 || settings->coarse ||
                           settings->exact || settings->polls == 1;
@@ -194,7 +194,7 @@ static int run(int argument_count, char **arguments) {
     struct replay_options all[PRESET_COUNT];
     struct replay_result results[PRESET_COUNT];
     struct trace trace = {0};
-    static struct sweep sweep; /* large */
+    static struct sweep sweep; /* too large for a stack */
     struct replay_report report = {.trace = &trace, .options = all, .results = results};
     int status = EXIT_SUCCESS;
     if (!command_parse(&replay_command, argument_count, arguments, &settings, &report.file, &status)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The default allocator, with a count of the bytes that are held from it. For one thread. */
+/* The default allocator, which also counts the bytes that are allocated. Only for one thread. */
 #ifndef VERGE_TOOL_COUNTING_ALLOCATOR_H
 #define VERGE_TOOL_COUNTING_ALLOCATOR_H
 
 #include <verge/base.h>
 
 struct counting_allocator {
-    verge_allocator table; /* for the options of what is to be counted */
+    verge_allocator table; /* pass its address in the options */
     uint64_t bytes, bytes_peak;
 };
 

@@ -12,7 +12,7 @@ struct numbering_place {
 
 enum { PLACE_COUNT_FIRST = 64 };
 
-/* The place of a name, or the empty one where it belongs. */
+/* Returns the place of a name, or the empty place where it belongs. */
 static struct numbering_place *find_place(const struct numbering *numbering, uint64_t name) {
     uint64_t hash = (name ^ (name >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
     size_t at = (size_t)(hash ^ (hash >> 32)) & (numbering->place_count - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers any uint64_t from 0 up, in the order in which they are first seen. */
+/* Gives the numbers 0, 1, 2 and so on to names, which are any uint64_t, in the order in which they are first seen. */
 #ifndef VERGE_TOOL_NUMBERING_H
 #define VERGE_TOOL_NUMBERING_H
 
@@ -15,7 +15,7 @@ struct numbering { /* starts as {0} */
 
 bool numbering_find(const struct numbering *numbering, uint64_t name, size_t *ret_number);
 
-/* Finds or adds. -ENOMEM. */
+/* Returns the number of a name. A new name gets the next number. -ENOMEM. */
 int numbering_add(struct numbering *numbering, uint64_t name, size_t *ret_number);
 
 void numbering_free(struct numbering *numbering);

@@ -12,7 +12,7 @@
 
 struct timer {
     verge_timer handle;   /* 0: not pending */
-    uint64_t deadline_ns; /* as the trace has it */
+    uint64_t deadline_ns; /* from the trace */
 };
 
 struct replay {
@@ -21,7 +21,7 @@ struct replay {
     struct counting_allocator memory;
     verge_wheel *wheel;
     struct timer *timers;
-    verge_expiry *expiries; /* options->limit of them */
+    verge_expiry *expiries; /* room for options->limit */
     verge_histogram lateness;
 };
 
@@ -112,7 +112,7 @@ static size_t poll_all(struct replay *replay, uint64_t now_ns) {
     return fired;
 }
 
-/* When the loop wakes up next, if nobody wakes it before. */
+/* Returns when the loop wakes up next, if no operation comes before. */
 static uint64_t next_wakeup(const struct replay *replay) {
     uint64_t next_ns =
         replay->options->exact ? verge_wheel_next_deadline(replay->wheel) : verge_wheel_next_wakeup(replay->wheel);
@@ -126,7 +126,7 @@ static void sleep_until(struct replay *replay, uint64_t until_ns) {
     while (wakeup_ns <= until_ns && verge_wheel_count(replay->wheel) > 0) {
         size_t fired = poll_all(replay, wakeup_ns);
         uint64_t next_ns = next_wakeup(replay);
-        if (fired == 0 && next_ns == wakeup_ns) { /* poll_exact may leave a timer to the end of its tick */
+        if (fired == 0 && next_ns == wakeup_ns) { /* poll_exact may leave a timer until the end of its tick */
             next_ns = verge_wheel_next_wakeup(replay->wheel);
             if (next_ns <= wakeup_ns) {
                 replay->result->broken = "the wheel asks for a wake-up in vain, again and again";
@@ -176,7 +176,7 @@ static uint64_t latest_of(const struct replay *replay, const struct trace_operat
     return operation->deadline_ns + (window_ns < room_ns ? window_ns : room_ns);
 }
 
-/* A reschedule has no window of its own. */
+/* The calls that reset a timer take no window. So this chooses the deadline, as the wheel does for a window. */
 static uint64_t moved_deadline(const struct replay *replay, const struct trace_operation *operation) {
     uint64_t latest_ns = latest_of(replay, operation);
     uint64_t largest_ns = verge_wheel_largest_deadline(replay->wheel);
@@ -186,7 +186,7 @@ static uint64_t moved_deadline(const struct replay *replay, const struct trace_o
     return replay_roundest(operation->deadline_ns, latest_ns < largest_ns ? latest_ns : largest_ns);
 }
 
-static void reschedule(struct replay *replay, const struct trace_operation *operation) {
+static void reset(struct replay *replay, const struct trace_operation *operation) {
     struct timer *timer = &replay->timers[operation->timer];
     if (timer->handle == 0) {
         replay->result->gone++;
@@ -197,13 +197,13 @@ static void reschedule(struct replay *replay, const struct trace_operation *oper
         return;
     }
     timer->deadline_ns = operation->deadline_ns;
-    replay->result->rescheduled++;
+    replay->result->reset++;
 }
 
-static int schedule(struct replay *replay, const struct trace_operation *operation) {
+static int start(struct replay *replay, const struct trace_operation *operation) {
     struct timer *timer = &replay->timers[operation->timer];
-    if (timer->handle != 0) { /* in the recorded program it had fired by now; here it starts again */
-        reschedule(replay, operation);
+    if (timer->handle != 0) { /* in the recorded program, it had fired already */
+        reset(replay, operation);
         return 0;
     }
     void *data = (void *)(uintptr_t)operation->timer;
@@ -219,7 +219,7 @@ static int schedule(struct replay *replay, const struct trace_operation *operati
         return 0;
     }
     timer->deadline_ns = operation->deadline_ns;
-    replay->result->scheduled++;
+    replay->result->started++;
     return 0;
 }
 
@@ -245,11 +245,11 @@ static int run_operation(struct replay *replay, const struct trace_operation *op
         sleep_until(replay, operation->time_ns);
     }
     switch (operation->kind) {
-    case TRACE_SCHEDULE:
+    case TRACE_START:
     case TRACE_WINDOW:
-        return schedule(replay, operation);
-    case TRACE_RESCHEDULE:
-        reschedule(replay, operation);
+        return start(replay, operation);
+    case TRACE_RESET:
+        reset(replay, operation);
         break;
     case TRACE_CANCEL:
         cancel(replay, operation);
@@ -296,8 +296,8 @@ static void conclude(struct replay *replay) {
     result->late_p99_ns = verge_histogram_quantile(&replay->lateness, 0.99);
     result->late_p999_ns = verge_histogram_quantile(&replay->lateness, 0.999);
     result->late_max_ns = verge_histogram_max(&replay->lateness);
-    if (result->scheduled != result->fired + result->cancelled + result->pending) {
-        result->broken = "scheduled is not fired + cancelled + pending";
+    if (result->started != result->fired + result->cancelled + result->pending) {
+        result->broken = "started is not fired + cancelled + pending";
     }
 }
 

@@ -20,7 +20,7 @@ const char *const replay_order_names[] = {
     NULL,
 };
 
-/* ---- what is told: a row of the table, a field of the JSON ---- */
+/* ---- figures: each is a row of the table, and a field of the JSON ---- */
 
 enum unit { COUNT, NANOSECONDS, BYTES };
 
@@ -32,11 +32,11 @@ static const struct figure {
 } figures[] = {
 #define AT(field) offsetof(struct replay_result, field)
     {"precision", "precision_ns", NANOSECONDS, AT(precision_ns)},
-    {"scheduled", "scheduled", COUNT, AT(scheduled)},
+    {"started", "started", COUNT, AT(started)},
     {"  fired", "fired", COUNT, AT(fired)},
     {"  cancelled", "cancelled", COUNT, AT(cancelled)},
     {"  pending at the end", "pending", COUNT, AT(pending)},
-    {"rescheduled", "rescheduled", COUNT, AT(rescheduled)},
+    {"reset", "reset", COUNT, AT(reset)},
     {"refused: out of range", "refused", COUNT, AT(refused)},
     {"gone before", "gone", COUNT, AT(gone)},
     {"late, median", "late_p50_ns", NANOSECONDS, AT(late_p50_ns)},

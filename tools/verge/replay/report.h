@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What replays of one trace found: as a table, a column each, or as JSON. */
+/* Prints the results of replays of one trace: as a table with a column for each, or as JSON. */
 #ifndef VERGE_TOOL_REPLAY_REPORT_H
 #define VERGE_TOOL_REPLAY_REPORT_H
 
 #include "replay/replay.h"
 #include "replay/sweep.h"
 
-extern const char *const replay_preset_names[]; /* by verge_wheel_preset; ends with NULL */
-extern const char *const replay_order_names[];  /* by verge_order; ends with NULL */
+extern const char *const replay_preset_names[]; /* index: verge_wheel_preset; ends with NULL */
+extern const char *const replay_order_names[];  /* index: verge_order; ends with NULL */
 
 struct replay_report {
     const char *file;

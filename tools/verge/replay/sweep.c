@@ -15,11 +15,10 @@
 
 enum { PRECISION_COUNT = 5, PART_OF_DURATION = 20 };
 
-/* ---- what the timers are set for ---- */
+/* ---- the durations of the timers ---- */
 
 static bool sets_a_timer(const struct trace_operation *operation) {
-    return (operation->kind == TRACE_SCHEDULE || operation->kind == TRACE_WINDOW ||
-            operation->kind == TRACE_RESCHEDULE) &&
+    return (operation->kind == TRACE_START || operation->kind == TRACE_WINDOW || operation->kind == TRACE_RESET) &&
            operation->deadline_ns > operation->time_ns;
 }
 
@@ -52,10 +51,11 @@ static int add(const struct trace *trace, const struct replay_options *options, 
     *setting = (struct setting){.precision_ns = precision_ns, .window_ns = window_ns};
     const int error = replay_run(trace, &with, &setting->result);
     sweep->count += error == 0;
-    return error == -EINVAL ? 0 : error; /* such a wheel cannot be made: then it is not recommended */
+    return error == -EINVAL ? 0 : error; /* -EINVAL: there is no such wheel, so it is not recommended */
 }
 
-/* A timer is late by less than precision and window together: these stay within the limit. */
+/* Adds settings with windows. A timer is late by less than precision and window together, and these keep to the
+ * limit. */
 static int add_with_windows(const struct trace *trace, const struct replay_options *options, struct sweep *sweep,
                             uint64_t precision_ns) {
     const uint64_t room_ns = sweep->late_ns - precision_ns;
@@ -81,8 +81,8 @@ static bool keeps_to_limit(const struct sweep *sweep, const struct setting *sett
     return setting->precision_ns + setting->window_ns <= sweep->late_ns;
 }
 
-/* The setting with the fewest wake-ups. If others have at most 1 % more, the simplest of these, which was tried
- * first. */
+/* Chooses the setting with the fewest wake-ups. If others have at most 1 % more, chooses the first of these, which is
+ * the simplest. */
 static void choose(struct sweep *sweep) {
     bool has_best = keeps_to_limit(sweep, &sweep->settings[0]);
     for (size_t i = 1; i < sweep->count; i++) {
@@ -124,7 +124,7 @@ const char *sweep_broken(const struct sweep *sweep) {
     return NULL;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static const char *window_text(const struct setting *setting) {
     return setting->window_ns == 0 ? "none" : text_duration(setting->window_ns);

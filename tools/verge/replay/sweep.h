@@ -12,25 +12,25 @@
 enum { SWEEP_COUNT_MAX = 16 };
 
 struct sweep {
-    uint64_t late_ns;             /* no timer may be later */
-    bool is_late_given;           /* otherwise it follows from the durations of the timers */
+    uint64_t late_ns;             /* the limit: no timer may be later */
+    bool is_late_given;           /* otherwise late_ns follows from the durations of the timers */
     uint64_t short_ns, median_ns; /* a tenth and half of the timers have a shorter duration; 0: there are no timers */
-    size_t count;                 /* of settings; the first is the default of a wheel, to compare with */
+    size_t count;                 /* of settings; the first one is the default of a wheel, for comparison */
     struct setting {
         uint64_t precision_ns, window_ns;
         struct replay_result result;
     } settings[SWEEP_COUNT_MAX];
-    size_t best; /* 0 if no other is better than the default, or none keeps to the limit */
+    size_t best; /* 0 if no setting is better than the default, or none keeps to the limit */
 };
 
-/* late_ns 0: the limit is 5 % of short_ns, but at least 100 us. -ENOMEM. */
+/* If late_ns is 0, the limit is 5 % of short_ns, but at least 100 us. -ENOMEM. */
 int sweep_run(const struct trace *trace, const struct replay_options *options, uint64_t late_ns,
               struct sweep *ret_sweep);
 
-/* A promise that was not kept in one of the replays, or NULL. */
+/* Returns a promise that was broken in one of the replays, or NULL. */
 const char *sweep_broken(const struct sweep *sweep);
 
 void sweep_print(const struct sweep *sweep);
-void sweep_write_json(const struct sweep *sweep, struct json *json); /* a field of an object that is open */
+void sweep_write_json(const struct sweep *sweep, struct json *json); /* writes a field into the open object */
 
 #endif

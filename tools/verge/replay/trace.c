@@ -28,20 +28,20 @@ static int make_room(struct trace *trace) {
     return 0;
 }
 
-/* A timer is known from the first line on that starts it. */
+/* Replaces the timer's name by its number. Only a line that starts a timer makes it known. */
 static int number_timer(struct trace *trace, struct trace_operation *operation, struct trace_problem *ret_problem) {
     size_t number = 0;
     switch (operation->kind) {
-    case TRACE_SCHEDULE:
+    case TRACE_START:
     case TRACE_WINDOW:
         if (numbering_add(&trace->timers, operation->timer, &number) != 0) {
             return -ENOMEM;
         }
         break;
-    case TRACE_RESCHEDULE:
+    case TRACE_RESET:
     case TRACE_CANCEL:
         if (!numbering_find(&trace->timers, operation->timer, &number)) {
-            return fail(trace, "no line above schedules this timer", ret_problem);
+            return fail(trace, "no line above starts this timer", ret_problem);
         }
         break;
     case TRACE_POLL:

@@ -9,25 +9,26 @@
 #include "replay/trace_parse.h"
 
 struct trace {
-    struct trace_operation *operations; /* their timers are numbers below timer_count */
+    struct trace_operation *operations; /* each timer is a number below timers.count */
     size_t operation_count;
     size_t operation_capacity;
     size_t line_count;
     struct numbering timers;
 };
 
-/* What is wrong with a trace: a line's number, 0 if no line is to blame, and a sentence. */
+/* What is wrong with a trace: the number of a line (0 if it is no single line), and a sentence. */
 struct trace_problem {
     size_t line;
     const char *text;
 };
 
-/* All start from (struct trace){0}. -EINVAL: *ret_problem says what is wrong; -ENOMEM. */
+/* Adds a line to a trace, which starts as (struct trace){0}. -EINVAL: *ret_problem says what is wrong. -ENOMEM. The
+ * functions below have the same errors. */
 int trace_add_line(struct trace *trace, const char *text, size_t length, struct trace_problem *ret_problem);
 int trace_finish(const struct trace *trace, struct trace_problem *ret_problem);     /* after the last line */
-int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* both; or a read error */
+int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* does both; or a read error */
 
-/* The file of this name, - for the standard input. Besides the above: why it cannot be opened. */
+/* Reads the file of this name; "-" is the standard input. Also returns errors of fopen. */
 int trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem);
 
 void trace_free(struct trace *trace);

@@ -18,7 +18,8 @@ static bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* The number of words up to the line's end or a comment; one more than fit if there are more than that. */
+/* Splits a line, up to a comment, into words. Returns their number, or WORD_COUNT_MAX + 1 if there are more than
+ * fit. */
 static size_t split(const char *text, size_t length, struct word words[WORD_COUNT_MAX]) {
     size_t count = 0;
     for (size_t at = 0; at < length;) {
@@ -58,7 +59,7 @@ static bool parse_digits(const char *text, size_t length, uint64_t *ret_number) 
     return length > 0;
 }
 
-/* A time: nanoseconds, or + and nanoseconds from base_ns on. VERGE_NEVER is none. */
+/* Reads a time: nanoseconds, or "+" and nanoseconds after base_ns. VERGE_NEVER is refused. */
 static bool parse_time(const struct word *word, uint64_t base_ns, uint64_t *ret_time_ns) {
     bool is_relative = word->text[0] == '+';
     uint64_t number = 0;
@@ -82,9 +83,9 @@ static const struct {
     size_t word_count_min, word_count_max; /* time and name included */
     const char *usage;
 } operations[] = {
-    [TRACE_SCHEDULE] = {"schedule", 4, 4, "schedule needs a timer and a deadline"},
+    [TRACE_START] = {"start", 4, 4, "start needs a timer and a deadline"},
     [TRACE_WINDOW] = {"window", 5, 5, "window needs a timer, an earliest and a latest time"},
-    [TRACE_RESCHEDULE] = {"reschedule", 4, 4, "reschedule needs a timer and a deadline"},
+    [TRACE_RESET] = {"reset", 4, 4, "reset needs a timer and a deadline"},
     [TRACE_CANCEL] = {"cancel", 3, 3, "cancel needs a timer and nothing else"},
     [TRACE_POLL] = {"poll", 2, 3, "poll needs nothing, or a limit"},
     [TRACE_ADVANCE] = {"advance", 2, 2, "advance needs nothing"},
@@ -135,7 +136,7 @@ static const char *parse_operation(const struct word *words, size_t count, struc
     }
     *operation = (struct trace_operation){.time_ns = time_ns};
     if (!find_operation(&words[1], &operation->kind)) {
-        return "no such operation: there are schedule, window, reschedule, cancel, poll, advance";
+        return "no such operation: there are start, window, reset, cancel, poll, advance";
     }
     if (count < operations[operation->kind].word_count_min || count > operations[operation->kind].word_count_max) {
         return operations[operation->kind].usage;
