@@ -52,7 +52,7 @@ void sql(void *handle, const char *text) {
     check(sql_run(handle, text) == 0, text);
 }
 
-/* A table like ours, with as many indexes. */
+/* Makes a table like that of verge, with as many indexes. */
 static void make_raw(void *handle, const char *due_index) {
     char text[128];
     sql(handle, "DROP TABLE IF EXISTS raw");
@@ -66,7 +66,7 @@ static void make_raw(void *handle, const char *due_index) {
     sql(handle, "CREATE UNIQUE INDEX raw_name ON raw (handler, name) WHERE name IS NOT NULL");
 }
 
-/* The limit: batched INSERT and DELETE by key, one connection. Timers a second, whole life. */
+/* The limit of the store: batched INSERT and DELETE by key, on one connection. */
 double measure_raw(void) {
     void *handle = open_sql();
     char text[512];
@@ -133,9 +133,9 @@ void copy_batch(void *handle, uint64_t first) {
     }
 }
 
-/* A scheduler that polls, as db-scheduler and River do it: each of some workers claims 100 that are due by UPDATE with
- * SKIP LOCKED, and completes each by a DELETE of its own. Its index is (due), its statements are prepared, its tables
- * are analysed, and it never has to wait for the next poll. */
+/* A scheduler that polls, as db-scheduler and River do. Each worker claims 100 due timers by an UPDATE with SKIP
+ * LOCKED, and completes each by a DELETE of its own. The index is (due), statements are prepared, tables are analysed,
+ * and no worker ever has to wait for the next poll. */
 static _Atomic(uint64_t) completed;
 static _Atomic(bool) claims_are_over;
 
@@ -184,7 +184,7 @@ double measure_claims(int worker_count) {
     double began_s = now_s();
     uint64_t before = 0;
     bool is_warm = false;
-    while (!is_warm || now_s() - began_s < seconds) { /* a second to get warm */
+    while (!is_warm || now_s() - began_s < seconds) { /* a second to warm up */
         while (id - completed < (uint64_t)5 * BATCH) {
             (void)snprintf(text, sizeof(text),
                            "INSERT INTO raw SELECT n, 0, n, 0, 0, 'bench', NULL, '\\x' FROM generate_series(%llu, "

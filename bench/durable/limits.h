@@ -19,15 +19,19 @@ void check(bool holds, const char *what);
 double now_s(void);
 void nap_ms(unsigned ms);
 
-/* A connection of our own, and a statement on it. */
+/* Opens a connection of the benchmark's own. */
 void *open_sql(void);
+
+/* Executes a statement on such a connection. */
 void sql(void *handle, const char *text);
 
-/* Timers a second, their whole life: by batched INSERT and DELETE on one connection; by workers that claim and complete
- * them (PostgreSQL). */
+/* Returns how many timers a second go through their whole life, by batched INSERT and DELETE on one connection. */
 double measure_raw(void);
+
+/* Returns how many timers a second workers claim and complete (PostgreSQL). */
 double measure_claims(int worker_count);
-/* Copies a batch of far rows into verge's table, the first with this number (PostgreSQL). */
+
+/* Copies a batch of rows with far deadlines into verge's table, by COPY. The first row has this number (PostgreSQL). */
 void copy_batch(void *handle, uint64_t first);
 
 #endif

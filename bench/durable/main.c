@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * verge-bench-durable URL [--seconds N] [--pending N] [--firing-threads N] [--snapshot SECONDS] [--rate N] [--disk
- * FILE] [--only PART]: durable timers against the SQL that bounds them, and against the claims of a scheduler that
- * polls, on one store, in one run; ratios. Parts are claims, bulk, lateness, idle and recovery. --rate is for the
- * snapshot: timers a second, instead of a quarter of the most. FILE, on the store's disk, is written to find out how
- * long fsync takes. bench/durable-run starts a server for it.
+ * FILE] [--only PART]: compares durable timers with the SQL that bounds them, and with a scheduler that polls, on one
+ * store in one run, and prints ratios. Parts are claims, bulk, lateness, idle and recovery. --rate sets how many timers
+ * a second there are during the snapshot, instead of a quarter of the maximum. FILE, on the store's disk, is written to
+ * measure how long fsync takes. bench/durable-run starts a server for it.
  */
 #define _GNU_SOURCE
 
@@ -30,8 +30,8 @@ const char *url;
 double seconds = 3;
 static uint64_t pending = 1000000;
 static uint32_t firing_threads = 2;
-static double snapshot = 10; /* seconds that it is held before it is measured */
-static double calm_rate;     /* 0: a quarter of the most */
+static double snapshot = 10; /* for how many seconds it is held before the measurement */
+static double calm_rate;     /* 0: a quarter of the maximum */
 static const char *disk;
 static const char *only;
 static _Atomic(uint64_t) fired;
@@ -46,7 +46,7 @@ static void print_quantiles(const char *what, const verge_histogram *times) {
            (double)verge_histogram_max(times) / 1e6);
 }
 
-/* What a commit waits for at least: a page is written over, and reaches the disk. */
+/* Measures what each commit waits for: a page is overwritten, and reaches the disk. */
 static void measure_disk(void) {
     static char page[8192];
     enum { PAGES = 2048 };
@@ -73,7 +73,7 @@ static void measure_disk(void) {
 /* ---- verge ---- */
 
 static pthread_mutex_t lateness_lock = PTHREAD_MUTEX_INITIALIZER;
-static verge_histogram *lateness_now; /* NULL: it is not measured */
+static verge_histogram *lateness_now; /* NULL: lateness is not measured now */
 
 static void measure_into(verge_histogram *lateness) {
     (void)pthread_mutex_lock(&lateness_lock);
@@ -112,7 +112,7 @@ static verge_durable *open_node(bool client, uint64_t lease_ns) {
 static verge_durable *shared;
 static _Atomic(bool) is_over;
 static _Atomic(uint64_t) scheduled;
-static double target_rate; /* 0: as fast as it goes */
+static double target_rate; /* 0: as fast as possible */
 
 static void *schedule_batches(void *argument) {
     static const verge_durable_request request = {.handler = "bench", .delay_ns = 50 * MS};
@@ -131,7 +131,7 @@ static void *schedule_batches(void *argument) {
         check(verge_durable_start_many(shared, requests, batch, NULL) == (int)batch, "schedule");
         scheduled += batch;
         mine += batch;
-        if (target_rate == 0) { /* not more than a second ahead of the firing */
+        if (target_rate == 0) { /* at most about a second ahead of the firing */
             while (scheduled - fired > 60000 && !is_over) {
                 nap_ms(1);
             }
@@ -145,19 +145,19 @@ static void *schedule_batches(void *argument) {
     return NULL;
 }
 
-/* Whole lives a second, with 2 threads that schedule, after some seconds of the same; the histogram gets the
- * lateness. */
+/* Returns how many timers a second go through their whole life, with 2 threads that schedule, after warm_s seconds to
+ * warm up. The histogram gets the lateness. */
 static double measure_verge(double rate, double warm_s, verge_histogram *lateness, double *ret_commits) {
     pthread_t threads[2];
     shared = open_node(false, 10 * S);
-    nap_ms(1000); /* it has its shards, and has read its window */
+    nap_ms(1000); /* then it has its shards, and has read its window */
     fired = scheduled = 0;
     is_over = false;
     target_rate = rate;
     for (int i = 0; i < 2; i++) {
         check(pthread_create(&threads[i], NULL, schedule_batches, NULL) == 0, "thread");
     }
-    nap_ms((unsigned)(warm_s * 1000)); /* until as many end as begin, at least */
+    nap_ms((unsigned)(warm_s * 1000)); /* until at least as many end as begin */
     if (lateness != NULL) {
         verge_histogram_clear(lateness);
     }
@@ -199,7 +199,7 @@ static void fill(uint64_t rows) {
                          "NULL, '' FROM s",
                    (unsigned long long)rows);
     sql(handle, text);
-    if (durable_is_postgres()) { /* as a server is that has run for a while: its log is written over, not extended */
+    if (durable_is_postgres()) { /* like a server that has run for a while: its log is overwritten, not extended */
         sql(handle, "VACUUM ANALYZE verge_timer");
         sql(handle, "CHECKPOINT");
     }
@@ -241,7 +241,7 @@ static void measure_idle(void) {
     check(verge_durable_close(durable, VERGE_NEVER) == 0, "close");
 }
 
-/* Its owner is killed; how long until another node fires? */
+/* Measures how long it takes until another node fires, after the owner of a timer was killed. */
 static void measure_recovery(void) {
     const pid_t child = fork();
     if (child == 0) {
@@ -295,7 +295,7 @@ static void measure_all_claims(double verge) {
 #endif
 }
 
-/* In turns: calls of start_many, and a bare COPY of as many rows into the same table. */
+/* Takes turns: a call of start_many, and a bare COPY of as many rows into the same table. */
 static void measure_bulk(void) {
 #if defined(VERGE_HAVE_POSTGRESQL)
     verge_durable_request requests[BATCH];
@@ -314,7 +314,7 @@ static void measure_bulk(void) {
         const double began_s = now_s();
         check(verge_durable_start_many(client, requests, BATCH, NULL) == BATCH, "start_many");
         const double between_s = now_s();
-        copy_batch(handle, (UINT64_C(1) << 30) + count); /* ids that no node makes */
+        copy_batch(handle, (UINT64_C(1) << 30) + count); /* ids that no node uses */
         copy_s += now_s() - between_s;
         verge_s += between_s - began_s;
         count += BATCH;
@@ -380,7 +380,7 @@ int main(int argc, char **argv) {
     if (disk != NULL) {
         measure_disk();
     }
-    (void)measure_verge(0, WARM_S, NULL, NULL); /* makes the tables, warms up */
+    (void)measure_verge(0, WARM_S, NULL, NULL); /* makes the tables, and warms up */
     const double raw = measure_raw();
     const double verge = measure_verge(0, WARM_S, NULL, &per_batch);
     printf("raw batched INSERT and DELETE by key, %d a commit: %.0f timers a second\n", BATCH, raw);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-durable-peers URL [--seconds N] [--fill N]: what bench/peers/durable.js does with job queues of Node,
- * with verge. Both print the same rows, a tab between a row's name and its figure. bench/durable-peers-run makes a
- * table.
+ * verge-bench-durable-peers URL [--seconds N] [--fill N]: measures with verge what bench/peers/durable.js measures with
+ * job queues of Node. Both print the same rows, with a tab between a row's name and its figure. bench/durable-peers-run
+ * makes a table of them.
  *
  *   schedule     16 callers, one timer a call: timers a second
  *   many         one caller, 1,000 timers a call: timers a second
  *   no-ops       timers that are due, with handlers that do nothing: timers a second
  *   late RATE    timers scheduled beforehand, RATE a second: median and 99 % of how late their handlers begin, in ms
  *
- * --fill: measures nothing, and schedules so many timers for tomorrow.
+ * --fill: only schedules N timers for tomorrow, and measures nothing.
  */
 #define _GNU_SOURCE
 
@@ -55,7 +55,7 @@ static void nap_ms(unsigned ms) {
     (void)nanosleep(&time, NULL);
 }
 
-/* By the machine's clock, which is also that of the server: as the queues of Node are measured. */
+/* Lateness by the machine's clock, which the server has, too. The queues of Node are measured in the same way. */
 static verge_durable_verdict note(const verge_durable_firing *firing) {
     const uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&lock);
@@ -140,7 +140,7 @@ static void measure_schedule(void) {
     close_node();
 }
 
-/* They are there before the node opens. */
+/* The timers are there before the node opens. */
 static void measure_no_ops(uint64_t count) {
     open_node(true);
     schedule_many(count, now_ns(), 0);
@@ -155,7 +155,7 @@ static void measure_no_ops(uint64_t count) {
 
 static void measure_lateness(uint64_t rate) {
     open_node(false);
-    nap_ms(3000); /* it has its shards, and has read its window */
+    nap_ms(3000); /* then it has its shards, and has read its window */
     const uint64_t count = ((uint64_t)seconds * rate / BATCH + 1) * BATCH;
     fired = 0;
     (void)pthread_mutex_lock(&lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// durable.js graphile-worker|pg-boss URL [--seconds N] [--fill N]: the rows of bench/durable/peers.c, with a job queue of Node.
-// Both queues have settings for throughput: batches, several fetches at a time, and the shortest polling that they allow or that
-// keeps the server idle.
+// durable.js graphile-worker|pg-boss URL [--seconds N] [--fill N]: prints the rows of bench/durable/peers.c, measured
+// with a job queue of Node. Both queues are set up for throughput: batches, several fetches at a time, and the shortest
+// polling that they allow or that keeps the server idle.
 "use strict";
 
 const [, , name, url, ...rest] = process.argv;
@@ -13,7 +13,7 @@ const day = 86400000;
 const nap = (ms) => new Promise((done) => setTimeout(done, ms));
 
 let fired = 0;
-let late = []; // ms, of each job
+let late = []; // how late each job was, in ms
 const note = (due) => { late.push(Math.max(0, Date.now() - due)); fired++; };
 
 const queues = {

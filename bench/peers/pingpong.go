@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What bench/tasks/task_share.c measures, by goroutines: two that send each other messages, and a tree of a million that are spawned
-// and joined.
+// Measures with goroutines what bench/tasks/task_share.c measures with tasks: two that send each other messages, and a
+// tree of a million that are spawned and joined.
 package main
 
 import (

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/service/figures.h - what a case of the service's benchmarks needs: a stop-watch, the median of rounds, a line
- * in the table, a bound to be kept.
+ * bench/service/figures.h - what the cases of the service's benchmarks share: a stop-watch, the median of rounds, lines
+ * of the table, bounds.
  */
 #ifndef BENCH_SERVICE_FIGURES_H
 #define BENCH_SERVICE_FIGURES_H
@@ -17,20 +17,19 @@ struct plan {
     unsigned missed; /* bounds that were not kept */
 };
 
-/* Processor time of this thread, of the process; real time. In ns. */
-uint64_t thread_cpu_ns(void);
-uint64_t process_cpu_ns(void);
-uint64_t wall_ns(void);
+uint64_t thread_cpu_ns(void);  /* processor time of this thread */
+uint64_t process_cpu_ns(void); /* processor time of the process */
+uint64_t wall_ns(void);        /* real time */
 
 double median(double *values, size_t count);
 
-/* Ends the program if something the measurement stands on did not happen. */
+/* Ends the program if the condition does not hold: then the measurement makes no sense. */
 void must(bool holds, const char *what);
 
 void heading(const char *text);
 void figure(const char *name, double value, const char *unit);
 
-/* A figure with a bound; "at most" or "at least". */
+/* Prints a figure with a bound, and counts bounds that are not kept. */
 void bound_at_most(struct plan *plan, const char *name, double value, double limit);
 void bound_at_least(struct plan *plan, const char *name, double value, double limit);
 

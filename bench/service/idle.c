@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A million timers beyond an hour, all workers asleep: the processor time that the process uses. */
+/* Measures the processor time of a process with a million timers, due in an hour and later, while all workers sleep. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ void measure_idle(struct plan *plan) {
     for (uint64_t i = 0; i < TIMERS; i++) {
         must(verge_service_start(service, now_ns + HOUR_NS + i * 7919, never, NULL, NULL) == 0, "start");
     }
-    (void)sleep(2); /* the workers take them, and go to sleep */
+    (void)sleep(2); /* the workers take the timers, and go to sleep */
     verge_service_stats before = {.struct_size = sizeof(before)};
     verge_service_stats after = {.struct_size = sizeof(after)};
     must(verge_service_get_stats(service, &before) == 0, "stats");

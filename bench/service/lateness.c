@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lateness at half load: 5,000 timers that start themselves again after 1 to 99 ms, 100,000 callbacks a second
- * together, each of which works for 5 us. How late do they begin? Against one thread with a heap and a timerfd, and a
- * libuv loop. One thread each: the lateness of what is due in the same moment as others is theirs, not the timer's.
+ * Lateness at half load. 5,000 timers start themselves again after 1 to 99 ms: 100,000 callbacks a second, each of
+ * which works for 5 us. How late do they begin? Compared with a heap and a timerfd, and with a libuv loop. Each has one
+ * thread. So a callback is also late because others are due at the same moment; that is the same for all three.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void begin_load(uint64_t seconds) {
     load.until_ns = wall_ns() + seconds * 1000 * MS;
 }
 
-/* What a callback does; returns when the timer is to run next. */
+/* What a callback does. Returns when the timer is to run next. */
 static uint64_t work(uint64_t deadline_ns) {
     uint64_t now_ns = wall_ns();
     must(now_ns >= deadline_ns, "a timer ran early");
@@ -158,7 +158,7 @@ static void on_uv_timer(uv_timer_t *timer) {
     }
     uv_update_time(timer->loop);
     uint64_t now_ns = wall_ns();
-    /* It counts in milliseconds from one that has begun already, and must not be early. */
+    /* libuv counts milliseconds from one that has begun already. The timer must not be early. */
     uint64_t delay_ms = (next_ns > now_ns ? next_ns - now_ns : 0) / MS + 2;
     self->deadline_ns = next_ns;
     must(uv_timer_start(timer, on_uv_timer, delay_ms, 0) == 0, "uv_timer_start");

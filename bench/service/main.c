@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-service [--check] [--quick] [pairs|idle|moves|lateness]: the service against the bare wheel, against
- * itself with more threads, and against what people build instead. --check: a bound that is missed makes it fail.
+ * verge-bench-service [--check] [--quick] [pairs|idle|moves|lateness]: compares the service with the bare wheel, with
+ * itself on more threads, and with what people build instead. --check: fails if a bound is missed.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker with 300,000 timers leaves; two others take them. What it costs a timer, and how evenly they are dealt. */
+/* A worker with 300,000 timers leaves, and two others take them. Measures the cost for each timer, and how evenly the
+ * timers are dealt. */
 #include <verge/service.h>
 
 #include "figures.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Start and cancel, as timeouts are: the oldest of some pending timers is cancelled, a new one started for 10 s from
- * now.
+ * Pairs of a start and a cancel, as timeouts make them: the oldest of some pending timers is cancelled, and a new one
+ * is started for 10 s from now.
  *
  *   bare      the single-threaded wheel
  *   local     a worker of the service, on its own thread
- *   two       two workers, each on its own thread, at the same time; and two bare wheels, which share nothing at all:
- *             what two threads can do on this machine
- *   outside   a thread that is no worker; the service has a thread of its own. Each pair is counted in processor time
- *             of the process: what the worker's thread does for it counts, too
+ *   two       two workers at the same time, each on its own thread. Also two bare wheels, which share nothing: they
+ *             show what two threads can do on this machine
+ *   outside   a thread that is no worker; the service has a thread of its own. A pair is measured in processor time of
+ *             the process, so the work of the worker's thread counts, too
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
- * and cancel alone, by the worker that has the timer and by another thread. Each op but those from outside is counted
- * in processor time of its own thread, so that other work on the machine matters little.
+ * Also cancel alone, by the worker that has the timer, and by another thread. All operations but those from outside are
+ * measured in processor time of their own thread, so that other work on the machine matters little.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static double bare_pairs(size_t pending, size_t pairs) {
     return (double)(end - begin) / (double)pairs;
 }
 
-/* The pairs of the calling thread, in the time that cpu_ns counts. Afterwards no timer is left. */
+/* Makes pairs on the calling thread. Returns ns a pair, measured by cpu_ns. Afterwards no timer is left. */
 static double service_pairs(verge_service *service, size_t pending, size_t pairs, uint64_t (*cpu_ns)(void)) {
     verge_timer *timers = handles(pending);
     uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
@@ -94,7 +94,7 @@ static double service_pairs(verge_service *service, size_t pending, size_t pairs
     return (double)(end - begin) / (double)pairs;
 }
 
-/* The calling thread is a worker. */
+/* Makes pairs while the calling thread is a worker. */
 static double worker_pairs(verge_service *service, size_t pending, size_t pairs) {
     verge_worker *worker = NULL;
     must(verge_worker_join(service, NULL, &worker) == 0, "join");
@@ -128,7 +128,7 @@ struct locked_heap {
 /* What one of two threads does. */
 struct part {
     pthread_barrier_t *barrier;
-    verge_service *service; /* or the heap, or neither: a wheel of its own */
+    verge_service *service; /* NULL: it uses the heap or, if that is NULL, a wheel of its own */
     struct locked_heap *heap;
     size_t pairs;
     double ns;
@@ -178,7 +178,7 @@ static void *run_part(void *argument) {
     return NULL;
 }
 
-/* Pairs a second of two threads together, in real time; *ret_ns: ns of processor time a pair. */
+/* Returns the pairs a second of two threads together, in real time. *ret_ns: processor time of a pair, in ns. */
 static double run_two(verge_service *service, struct locked_heap *heap, size_t pairs, double *ret_ns) {
     pthread_barrier_t barrier;
     must(pthread_barrier_init(&barrier, NULL, 2) == 0, "barrier");
@@ -248,7 +248,7 @@ static void *cancel_all_in_thread(void *argument) {
     return NULL;
 }
 
-/* The worker starts timers, then it, or another thread, cancels them all. */
+/* The worker starts timers. Then it cancels them all, or another thread does. */
 static double cancels(bool remotely, size_t rounds) {
     static struct cancels work;
     double each[ROUNDS_MAX * 8];
@@ -268,7 +268,7 @@ static double cancels(bool remotely, size_t rounds) {
             cancel_all(&work);
         }
         each[round] = work.ns;
-        while (verge_worker_next_wakeup(worker) == 0) { /* takes them back */
+        while (verge_worker_next_wakeup(worker) == 0) { /* the worker takes the records back */
             must(verge_worker_run_once(worker, 0) >= 0, "pass");
         }
     }
@@ -277,7 +277,8 @@ static double cancels(bool remotely, size_t rounds) {
     return median(each, rounds);
 }
 
-/* If the worker's thread has no processor meanwhile, the figures are lower: it then takes many records at once. */
+/* If the worker's thread gets no processor for a while, it then takes many records at once, and the figures are
+ * lower. */
 static void measure_outside(const struct plan *plan) {
     size_t rounds = plan->is_quick ? 5 : 11;
     size_t pairs = plan->is_quick ? 300000 : 1000000;
@@ -292,7 +293,7 @@ static void measure_outside(const struct plan *plan) {
     figure("1,000 pending", median(many, rounds), "ns");
 }
 
-/* The same with more timers than the caches hold. */
+/* Measures pairs with more timers than fit into the caches. */
 static void measure_many(const struct plan *plan, size_t pending) {
     size_t rounds = 3;
     size_t pairs = plan->is_quick ? pending : 2 * pending;

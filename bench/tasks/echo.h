@@ -8,8 +8,8 @@
 
 enum { ECHO_CONNECTIONS = 64, ECHO_MESSAGE_SIZE = 64 };
 
-/* Serves listener until ECHO_CONNECTIONS connections have come and gone. In the thread that calls, and one a worker
- * more. */
+/* Serve a listener until ECHO_CONNECTIONS connections have come and gone, on the calling thread and one more for each
+ * further worker. */
 void echo_serve_verge(int listener, bool with_deadlines);
 void echo_serve_verge_on(int listener, uint32_t worker_count, uint32_t placed_on);
 void echo_serve_libuv(int listener);
@@ -20,7 +20,7 @@ struct echo_result {
     double p50_us, p99_us;
 };
 
-/* Connects, lets each connection have one message under way for so long, and disconnects. */
+/* Connects, keeps one message under way on each connection for so many seconds, and disconnects. */
 struct echo_result echo_client(uint16_t port, double seconds);
 
 #endif

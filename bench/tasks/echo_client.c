@@ -57,7 +57,7 @@ static double percentile_us(uint64_t count, double share) {
     return latency_buckets / 10.0;
 }
 
-/* True: the whole message is back. */
+/* Returns true if the whole message is back. */
 static bool receive(struct connection *connection) {
     char buffer[ECHO_MESSAGE_SIZE];
     const ssize_t size = recv(connection->fd, buffer, sizeof(buffer) - connection->received, MSG_DONTWAIT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The same server on libuv; the idle timer of a connection is started again for each message. */
+/* The echo server on libuv. The idle timer of a connection is started again for each message. */
 #include <stdlib.h>
 #include <uv.h>
 

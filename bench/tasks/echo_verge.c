@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A task a connection; each read under a deadline, or none. */
+/* The echo server on verge: a task for each connection. Reads are with or without deadlines. */
 #include <verge/io.h>
 
 #include "echo.h"

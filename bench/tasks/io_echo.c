@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Echo over loopback, 64-byte messages, 64 connections with one message under way each. The server is a process of its
- * own; servers take turns.
+ * Echo over loopback: 64-byte messages, 64 connections with one message under way each. The server is a process of its
+ * own. The servers take turns.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static double seconds_of(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* *ret_cpu_ns: what a message costs the server in time of the processor. */
+/* *ret_cpu_ns: processor time of the server for one message. */
 static struct echo_result measure(enum server_kind kind, double seconds, double *ret_cpu_ns) {
     uint16_t port;
     const int listener = open_listener(&port);
@@ -73,7 +73,7 @@ int bench_io_echo(bool quick) {
     const int kinds = BENCH_HAVE_LIBUV ? kind_count : libuv;
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < kinds; i++) {
-            const int kind = round % 2 == 0 ? i : kinds - 1 - i; /* there and back: nobody is always first */
+            const int kind = round % 2 == 0 ? i : kinds - 1 - i; /* the order alternates */
             double cpu_ns;
             const struct echo_result result = measure((enum server_kind)kind, quick ? 0.3 : 1.0, &cpu_ns);
             bench_add(&cpu[kind], cpu_ns);
@@ -101,7 +101,7 @@ int bench_io_echo(bool quick) {
     return missed;
 }
 
-/* Two workers: each gets every second connection, or one accepts them all and spawns their tasks where it is. */
+/* Two workers: each gets every second connection, or one accepts all and spawns their tasks on itself. */
 int bench_io_balance(bool quick) {
     struct bench_series rates[2] = {0}, cpu[2] = {0};
     for (int round = 0; round < (quick ? 2 : 15); round++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv over 64 socket pairs on one ring. Every round all 64 wait, then each gets 64 bytes, then all are received.
+ * recv over 64 socket pairs on one ring. In each round, all 64 calls wait, then each gets 64 bytes, then all return.
  * Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and without a
  * deadline for each recv.
  */
@@ -46,7 +46,7 @@ static void submit_recvs(bool with_timeouts) {
     bench_check(io_uring_submit(&ring) == pair_count * (with_timeouts ? 2 : 1), "all are submitted");
 }
 
-/* Completions of the recvs; those of the timeouts are passed over. */
+/* Takes the completions of the recvs, and ignores those of the timeouts. */
 static void collect(unsigned expected) {
     unsigned received = 0, total = 0;
     while (total < expected) {
@@ -111,7 +111,7 @@ static intptr_t sends(void *argument) {
     (void)verge_yield();
     const double begin_ns = bench_cpu_ns();
     for (int round = 0; round < verge_run.rounds; round++) {
-        (void)verge_yield(); /* the loop submits what the others asked for */
+        (void)verge_yield(); /* the loop submits the calls of the others */
         send_to_all();
         bench_check(verge_channel_receive(verge_run.round_done, NULL, VERGE_NEVER) == 0, "a round is done");
     }

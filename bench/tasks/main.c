@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge-bench-tasks [--quick] [switch|pingpong|tree|sleep|idle|recv|echo|balance]...: tasks and I/O against what they
- * replace.
+ * verge-bench-tasks [--quick] [switch|pingpong|tree|sleep|idle|recv|echo|balance]...: compares tasks and I/O with what
+ * they replace.
  */
 #include "tasks.h"
 

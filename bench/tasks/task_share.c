@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks on several workers: two that send each other messages, on one worker, begun on two, and held on two by name; a
- * tree of a million tasks, each spawned and joined, on one worker and on two.
+ * Tasks on several workers. Ping-pong: two tasks send each other messages, on one worker, begun on two workers, and
+ * pinned to two workers. Tree: a million tasks, each spawned and joined, on one worker and on two.
  */
 #include <stdio.h>
 
@@ -93,7 +93,7 @@ enum { branches = 16 };
 
 static uint64_t tree_width;
 
-/* The subtrees, one after the other; how many tasks that were. */
+/* Spawns the subtrees, one after the other. Returns how many tasks there were. */
 static intptr_t grow(void *argument) {
     const uint64_t depth = (uint64_t)(uintptr_t)argument;
     intptr_t sum = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Very many tasks asleep: what they occupy, and how fast they are spawned and woken. The clock stands still until all
- * of them are asleep. And what it costs if a runtime has nothing to do. */
+/* Very many tasks asleep: how much memory they take, and how fast they are spawned and woken. The clock stands still
+ * until all of them are asleep. Also what a runtime costs that has nothing to do. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -111,10 +111,10 @@ static double process_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* On a plain thread: a task that looks on would be busy itself. */
+/* Measures from a plain thread, as a task that does would keep its worker busy. */
 static void *looks_on(void *argument) {
     struct idle *idle = argument;
-    (void)sleep(1); /* all wait then, and nobody searches */
+    (void)sleep(1); /* then all tasks wait, and no runner searches */
     const double begin_ns = process_ns();
     (void)sleep(idle->seconds);
     idle->cpu_ns = process_ns() - begin_ns;

@@ -18,7 +18,7 @@ static int (*real_gettimeofday)(struct timeval *, void *);
 static int (*real_epoll_wait)(int, struct epoll_event *, int, int);
 static int (*real_epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
 
-/* A function pointer out of the void * of dlsym, without a cast that ISO C does not know. */
+/* Copies the result of dlsym into a function pointer, as ISO C has no cast for that. */
 static void resolve(const char *name, void *function, size_t size) {
     void *symbol = dlsym(RTLD_NEXT, name);
     if (symbol == NULL) {

@@ -77,7 +77,7 @@ static double section_metric(const struct bench_section *sections, enum bench_me
     return second < 0 ? first : first + second;
 }
 
-/* The samples beyond which a share of 1 - q lies; sorts a copy. */
+/* Returns a quantile or the maximum of the samples, as the metric says. Sorts a copy. */
 static double sample_metric(const uint32_t *samples_ns, uint32_t count, enum bench_metric metric) {
     if (count == 0) {
         return -1;

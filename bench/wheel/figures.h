@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/figures.h - what is known of each case (workload, N, pages, rival) after all rounds.
+ * bench/wheel/figures.h - the figures of each case (workload, N, pages, rival) after all rounds.
  *
- * best: for each slice of a section, and each single advance, the fastest of the rounds.
- * median: of the rounds, each as a whole.
+ * best: the fastest round, for each slice of a section and each single advance.
+ * median: the median of the rounds, each taken as a whole.
  */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
@@ -20,12 +20,12 @@ enum bench_metric {
     BENCH_METRIC_TOTAL_NS, /* per operation, timer or tick; both sections */
     BENCH_METRIC_SCHEDULE_NS,
     BENCH_METRIC_EXPIRE_NS,
-    BENCH_METRIC_P99_NS, /* of a single advance, as the three below */
+    BENCH_METRIC_P99_NS, /* of single advances, like the three below */
     BENCH_METRIC_P999_NS,
     BENCH_METRIC_P9999_NS,
     BENCH_METRIC_LONGEST_NS,
     BENCH_METRIC_OWN_BYTES, /* per pending timer */
-    BENCH_METRIC_ALL_BYTES, /* with what is embedded in the user's object */
+    BENCH_METRIC_ALL_BYTES, /* per pending timer, including the part that the user's object embeds */
     BENCH_METRIC_WORK,      /* of the busiest advance */
     BENCH_METRIC_COUNT,
 };
@@ -51,17 +51,17 @@ struct bench_figures {
     size_t failure_count;
 };
 
-/* The figure of a case, or NULL if it was not run. */
+/* Returns the figure of a case, or NULL if the case was not run. */
 const struct bench_figure *bench_figures_find(const struct bench_figures *figures, const char *workload,
                                               uint32_t timer_count, enum bench_pages pages, const char *rival);
 
 void bench_figure_add(struct bench_figure *figure, const struct bench_result *result);
 
-/* Negative if the figure has no such metric. A NULL figure has none. */
+/* The result is negative if the figure has no such metric, or is NULL. */
 double bench_figure_best(const struct bench_figure *figure, enum bench_metric metric);
 double bench_figure_median(const struct bench_figure *figure, enum bench_metric metric);
 
-/* ---- what is shown, in this order ---- */
+/* ---- the rows of the report, in order ---- */
 
 struct bench_row {
     const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge-bench: verge against what people use, in one run. docs/BENCHMARKS.md says how to read it. */
+/* verge-bench: compares verge with what people use, in one run. docs/BENCHMARKS.md explains the output. */
 #include <stdio.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ static size_t round_up(size_t size, size_t alignment) {
     return (size + alignment - 1) / alignment * alignment;
 }
 
-/* Maps more than is needed and gives back what lies outside the aligned part. */
+/* Maps more than is needed, and unmaps what is outside the aligned part. */
 static void *map_aligned(size_t size, size_t alignment) {
     size_t mapped_size = size + alignment;
     char *mapped = mmap(NULL, mapped_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/memory.h - memory of one kind for everybody: user objects, verge and its rivals.
+ * bench/wheel/memory.h - memory of one kind for all: user objects, verge and its rivals.
  *
- * Blocks of a megabyte and more are mapped, aligned to 2 MiB, advised to be huge pages or not to be, and touched, so
- * that no timed section pays for page faults.
+ * Blocks of a megabyte and more are mapped, aligned to 2 MiB, made of huge pages or of small ones (by madvise), and
+ * touched, so that no timed section pays for page faults.
  */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
@@ -18,14 +18,14 @@ enum bench_pages {
 
 const char *bench_pages_name(enum bench_pages pages);
 
-/* The kind of all blocks allocated from now on in this process. */
+/* Sets the kind of pages for all blocks that this process allocates from now on. */
 void bench_memory_use(enum bench_pages pages);
 
-/* Zeroed memory; ends the process if there is none. */
+/* Returns zeroed memory. Ends the process if there is none. */
 void *bench_memory_allocate(size_t size, size_t alignment);
 void bench_memory_release(void *memory, size_t size);
 
-/* realloc() on that memory, for libraries that take such a function; size 0 releases. */
+/* A realloc() for this memory, for libraries that take such a function. Size 0 releases. */
 void *bench_memory_resize(void *memory, size_t size);
 
 #endif

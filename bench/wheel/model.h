@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/model.h - replays what a case did after its timed part and compares it with the log of firings.
+ * bench/wheel/model.h - after the timed part of a case, replays its operations and compares with the log of firings.
  *
- * Each timer fires exactly once or is cancelled, none fires early, none later than allowed. Any difference ends the
- * case with an error.
+ * Each timer must fire exactly once or be cancelled, and fire neither early nor later than allowed. Any difference ends
+ * the case with an error.
  */
 #ifndef BENCH_MODEL_H
 #define BENCH_MODEL_H
@@ -17,11 +17,11 @@
 struct bench_model {
     const struct bench_log *log;
     size_t log_cursor;
-    size_t log_begin;       /* where the last advance began in the log */
+    size_t log_begin;       /* where the last advance begins in the log */
     uint64_t *deadlines_ns; /* by id; 0: not pending */
     uint32_t id_count;
     uint64_t now_ns;
-    uint64_t lateness_ns_allowed; /* UINT64_MAX: any */
+    uint64_t lateness_ns_allowed; /* UINT64_MAX: any lateness */
     uint64_t lateness_ns_max;     /* seen */
     uint64_t pending_count;
     uint64_t fired_count;
@@ -34,7 +34,7 @@ void bench_model_schedule(struct bench_model *model, uint32_t id, uint64_t deadl
 void bench_model_cancel(struct bench_model *model, uint32_t id);
 void bench_model_advance(struct bench_model *model, uint64_t now_ns, size_t log_end);
 
-/* After everything was advanced out: nothing is pending, nothing is left in the log. */
+/* Checks, after the last advance, that nothing is pending, and that nothing is left in the log. */
 void bench_model_end(struct bench_model *model);
 
 #endif

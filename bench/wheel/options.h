@@ -27,7 +27,7 @@ struct bench_options {
     const char *out;                      /* directory for CSV and plots; NULL: none */
 };
 
-/* Ends the process on an option that makes no sense. `check` sets the defaults of the check. */
+/* Ends the process if an option makes no sense. If `check` is set, the defaults are those of the check. */
 void bench_options_parse(struct bench_options *options, int argument_count, char **arguments, bool check);
 
 void bench_options_usage(void);

@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "report.h"
 
-/* "tail p99.99" becomes "tail-p99-99". */
+/* Makes the name of a file of the name of a row: "tail p99.99" becomes "tail-p99-99". */
 static void file_name_of(const struct bench_row *row, char *ret_name, size_t size) {
     size_t i = 0;
     for (; row->name[i] != '\0' && i + 1 < size; i++) {

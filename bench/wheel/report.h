@@ -5,13 +5,13 @@
 
 #include "figures.h"
 
-/* Absolute figures with the ratio to the baseline, and the ratio of verge to each rival. */
+/* Prints absolute figures with the ratio to the baseline, and the ratio of verge to each rival. */
 void bench_report_print(const struct bench_figures *figures);
 
-/* DIR/results.csv: one line a figure. */
+/* Writes DIR/results.csv, with one line for each figure. */
 void bench_report_csv(const struct bench_figures *figures, const char *directory);
 
-/* DIR/<row>.svg, by gnuplot; says so if there is none. */
+/* Writes DIR/<row>.svg with gnuplot. If there is no gnuplot, says so. */
 void bench_report_plot(const struct bench_figures *figures, const char *directory);
 
 #endif

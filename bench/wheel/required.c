@@ -34,15 +34,15 @@ static const uint32_t sizes[SIZE_COUNT] = {1000, 10000, 100000, 1000000, 1000000
 #define ROWS_MAX 6
 
 /*
- * A bound for each kind of timer in `kinds` and each size. Ratios are to the best of all rivals in the same run, and if
- * there are several rows, their geometric mean counts.
+ * A bound for each kind of timer in `kinds` and each size. A ratio compares with the best of all rivals in the same
+ * run. If there are several rows, their geometric mean counts.
  */
 struct requirement {
     const char *name;
-    const char *rows[ROWS_MAX + 1]; /* of the report; NULL: no more */
+    const char *rows[ROWS_MAX + 1]; /* of the report; ends with NULL */
     enum kinds kinds;
     bool is_ratio;              /* otherwise verge's figure itself is compared */
-    double at_most[SIZE_COUNT]; /* by the index in sizes */
+    double at_most[SIZE_COUNT]; /* index: as in sizes */
 };
 
 #define WORKLOADS \
@@ -116,7 +116,7 @@ static double figure_of(const struct bench_figures *figures, const struct bench_
     return bench_figure_best(figure, row->metric);
 }
 
-/* The smallest figure of the others; negative: none was measured. */
+/* Returns the smallest figure of the rivals; negative: none was measured. */
 static double best_of_rivals(const struct bench_figures *figures, const struct bench_row *row, uint32_t timer_count) {
     double best = -1;
     for (size_t r = 0; r < bench_rival_count; r++) {
@@ -127,7 +127,7 @@ static double best_of_rivals(const struct bench_figures *figures, const struct b
     return best;
 }
 
-/* What is to be compared with the requirement; negative: it was not measured. */
+/* Returns the figure to compare with the requirement; negative: it was not measured. */
 static double measured(const struct bench_figures *figures, const struct requirement *requirement,
                        const struct kind *kind, uint32_t timer_count) {
     double sum_of_logs = 0;

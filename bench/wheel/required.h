@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/wheel/required.h - the figures that verge must reach; the one place where they are written is required.c. */
+/* bench/wheel/required.h - the figures that verge must reach. They are written only in required.c. */
 #ifndef BENCH_REQUIRED_H
 #define BENCH_REQUIRED_H
 
@@ -7,10 +7,11 @@
 #include "options.h"
 #include "runner.h"
 
-/* Leaves in the selection only what the table needs. */
+/* Selects only the cases that the table of requirements needs. */
 void bench_required_select(const struct bench_options *options, struct bench_selection *selection);
 
-/* Prints measured against required; returns how many are missed. What was not measured is missed unless filtered. */
+/* Prints measured and required figures. Returns how many are missed. A figure that was not measured is missed, unless
+ * `filtered` is set. */
 size_t bench_required_check(const struct bench_figures *figures, bool filtered);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/wheel/result.h - what a case hands from the child that ran it to the parent. */
+/* bench/wheel/result.h - the result of a case, which the child that runs it hands to the parent. */
 #ifndef BENCH_RESULT_H
 #define BENCH_RESULT_H
 
@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * A timed section, in slices. The work of a slice is the same in each round, so the fastest round of each slice is
- * what the section takes when nothing else disturbs it.
+ * A timed section, in slices. The work of a slice is the same in each round. So the sum of the fastest times of all
+ * slices is what the section takes if nothing disturbs it.
  */
 struct bench_section {
     uint64_t unit_count; /* operations, timers or ticks; 0: the workload has no such section */
@@ -29,7 +29,7 @@ struct bench_result {
     uint64_t fired_count;
     uint64_t cancelled_count;
     uint64_t lateness_ns_max;
-    uint64_t pending_count; /* when the footprint was taken */
+    uint64_t pending_count; /* when the footprint was measured */
     uint64_t own_bytes;     /* see struct bench_footprint */
     uint64_t embedded_bytes;
     uint64_t work_max;

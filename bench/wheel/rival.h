@@ -2,9 +2,9 @@
 /*
  * bench/wheel/rival.h - the operations table through which every implementation is called.
  *
- * Timers are dense ids 0..id_count-1. The user's object of a timer is 64 bytes; an implementation embeds what it
- * embeds in a user's object (a list node, a heap position, a handle). Structures that do not fit (libev, libuv,
- * libevent) live in an array of their own, indexed by id.
+ * Timers are dense ids 0..id_count-1. The user's object of a timer has 64 bytes, in which an implementation embeds its
+ * list node, heap position or handle. Structures that do not fit (libev, libuv, libevent) are in an array of their own,
+ * indexed by id.
  */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
@@ -28,7 +28,7 @@ struct bench_log {
     uint32_t *ids;
     size_t count;
     size_t capacity;
-    size_t dropped_count; /* more fired than can be right */
+    size_t dropped_count; /* firings for which there was no room: more than can be right */
 };
 
 static inline void bench_log_fired(struct bench_log *log, uint32_t id) {
@@ -45,13 +45,13 @@ struct bench_setup {
     uint32_t id_count;
     uint64_t start_ns;
     bool reserve;      /* get all memory in create */
-    size_t work_limit; /* of one advance; 0: none. Only for those with BENCH_RIVAL_WORK_LIMIT */
+    size_t work_limit; /* of one advance; 0: none. Only for rivals with BENCH_RIVAL_WORK_LIMIT */
 };
 
 struct bench_footprint {
     size_t own_bytes;      /* beside the user's objects */
     size_t embedded_bytes; /* in each of the user's objects, or in place of it */
-    size_t work;           /* entries handled by the last advance; 0 where not known */
+    size_t work;           /* entries that the last advance handled; 0: not known */
 };
 
 enum bench_rival_flags {
@@ -67,18 +67,18 @@ struct bench_rival {
     uint64_t lateness_ns;  /* how much later than the first advance at or after its deadline a timer may fire */
     void *(*create)(const struct bench_setup *setup);
     void (*destroy)(void *self);
-    /* 0, or negative if it failed: what the library returns, so that an adapter can be a jump into it */
+    /* These return 0, or a negative number after an error, as the library does: so an adapter can be a jump into it. */
     int (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* of a timer that is not pending */
     int (*cancel)(void *self, uint32_t id);                           /* negative if it was not pending */
     int (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* pending or not */
     void (*advance)(void *self, uint64_t now_ns);                     /* fires into the log */
-    uint64_t (*next)(void *self);                                     /* NULL: not in its interface */
+    uint64_t (*next)(void *self);                                     /* NULL: its interface has no such function */
     void (*footprint)(void *self, struct bench_footprint *ret_footprint);
     void (*await)(void *self, uint64_t now_ns); /* real time only: sleeps until that time */
-    uint32_t (*pending)(void *self);            /* real time only: counts */
+    uint32_t (*pending)(void *self);            /* real time only: number of pending timers */
 };
 
-/* All that were found at build time. The first is the baseline. */
+/* All rivals that were found at build time. The first is the baseline. */
 extern const struct bench_rival *const bench_rivals[];
 extern const size_t bench_rival_count;
 

@@ -30,7 +30,7 @@ struct runner {
 
 /* ---- which cases ---- */
 
-/* Where a case takes seconds, it is repeated less; where nothing is timed, not at all. */
+/* Returns how often a case is run. Cases that take seconds are repeated less; cases without timing are run once. */
 static unsigned round_count_of(const struct bench_options *options, const struct bench_workload *workload,
                                const struct bench_rival *rival, uint32_t timer_count) {
     if (workload->untimed) {
@@ -165,7 +165,7 @@ static void run_rounds(struct runner *runner, const struct bench_plan *plan, siz
     }
 }
 
-/* One plan for all: children inherit it. */
+/* Makes one plan for all runs: children inherit it. */
 static void run_workload(struct runner *runner, size_t workload, size_t size) {
     struct bench_plan plan = {.timer_count = runner->options->sizes[size], .quick = runner->options->quick};
     bench_memory_use(BENCH_PAGES_HUGE);

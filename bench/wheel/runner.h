@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/wheel/runner.h - runs cases: each in a child of its own, rivals in turn, round after round. */
+/* bench/wheel/runner.h - runs cases, each in a child process. Rivals take turns, round after round. */
 #ifndef BENCH_RUNNER_H
 #define BENCH_RUNNER_H
 
@@ -10,10 +10,10 @@ struct bench_selection {
     uint32_t rivals[BENCH_WORKLOAD_COUNT_MAX][BENCH_SIZE_COUNT_MAX]; /* bit masks */
 };
 
-/* All that the options ask for and that can be run. */
+/* Selects all cases that the options ask for and that can be run. */
 void bench_select_all(const struct bench_options *options, struct bench_selection *ret_selection);
 
-/* Failures are printed and counted. */
+/* Runs the selected cases. Failures are printed and counted. */
 void bench_run(const struct bench_options *options, const struct bench_selection *selection,
                struct bench_figures *figures);
 

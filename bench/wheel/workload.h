@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/workload.h - a workload is a plan, made once in the parent for each N, and a run of it by each rival in a
- * child that inherits the plan.
+ * bench/wheel/workload.h - a workload. The parent makes a plan once for each N. Each rival runs the plan in a child,
+ * which inherits it.
  */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
@@ -34,7 +34,7 @@ struct bench_plan {
     uint32_t id_count;
     bool quick;
     size_t step_count;
-    /* churn, churn-rand, reset, connections, mixed: operations, of which the first fill, and so many more warm up */
+    /* churn, churn-rand, reset, connections, mixed: operations that fill, then some that warm up, then measured ones */
     struct bench_step *steps;
     uint64_t operation_ns;   /* the clock moves by this much an operation */
     size_t block_operations; /* operations between two advances */
@@ -51,7 +51,7 @@ struct bench_plan {
 struct bench_case {
     const struct bench_plan *plan;
     const struct bench_rival *rival;
-    void *self; /* the rival's */
+    void *self; /* of the rival */
     struct bench_object *objects;
     struct bench_log log;
     size_t *log_ends; /* log.count after each advance */
@@ -65,8 +65,8 @@ struct bench_workload {
     const char *name;
     const char *section_names[BENCH_SECTION_COUNT];
     uint32_t timer_count_min;
-    bool real_time;  /* rivals on real time can take part */
-    bool untimed;    /* one round tells all */
+    bool real_time;  /* rivals that need real time can take part */
+    bool untimed;    /* nothing is timed: one round is enough */
     bool work_limit; /* only rivals with a work limit take part, at one N */
     void (*plan)(struct bench_plan *plan);
     void (*run)(struct bench_case *run);
@@ -89,14 +89,14 @@ struct bench_case_needs {
     size_t work_limit;
 };
 
-/* Gets memory and creates the rival's instance. */
+/* Allocates memory, and creates the rival's instance. */
 void bench_case_open(struct bench_case *run, const struct bench_case_needs *needs);
 void bench_case_close(struct bench_case *run);
 
-/* Takes the footprint as it is now. */
+/* Measures the present footprint. */
 void bench_case_weigh(struct bench_case *run);
 
-/* The results of operations, or-ed: fails if one of them is negative. */
+/* `results` is the bitwise or of the results of operations. Ends the case if one of them is negative. */
 void bench_expect_done(int results);
 
 void bench_touch_fired(struct bench_case *run, size_t log_begin);

@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-/* The size of a struct of this library, such as "verge_timeout", in bytes. Memory from malloc is aligned for all of
- * them. 0: there is no such struct, or it is one that only the library allocates. */
+/* Returns the size in bytes of a struct of this library, such as "verge_timeout". Returns 0 if there is no such struct,
+ * or if only the library allocates it. Memory from malloc is aligned for all these structs. */
 VERGE_API size_t verge_size_of(const char *type);
 
 /*
- * Sets a field of options that their init function has filled. type is the name of the struct, such as
- * "verge_wheel_options". A field of a struct inside is named with a dot: "clock.now_ns". value is the number, or the
- * address for a pointer or a function. A negative number is given in two's complement, as C converts it. -ENOENT: there
+ * Sets a field of an options struct, after its init function was called. type is the name of the struct, such as
+ * "verge_wheel_options". A field of a nested struct is named with a dot: "clock.now_ns". value is a number or, for a
+ * pointer or a function, an address. A negative number is given in two's complement, as C converts it. -ENOENT: there
  * is no such type or field, or the field is an array. -EOVERFLOW: the field has no room for this value. -EINVAL: an
  * argument is NULL, or the options are too short to have the field.
  */

@@ -8,9 +8,9 @@
 //     timers.start_after("trial.end", 30 * 24h, "customer 7");
 //
 // What a handler returns or throws decides what becomes of its timer (verge_durable_verdict):
-//   void, VERGE_DURABLE_DONE                   the timer has ended; a periodic one waits for its next tick
-//   any exception, VERGE_DURABLE_RETRY         what was written through the transaction is undone; it fires again later
-//   throw verge::retry_after(10min)            the same, after this time
+//   void, VERGE_DURABLE_DONE                   the timer has ended; a recurring one waits for its next tick
+//   any exception, VERGE_DURABLE_RETRY         what was written through the transaction is undone; fires again later
+//   throw verge::retry_after(10min)            what was written is undone; fires again after this time
 //   throw verge::give_up(), VERGE_DURABLE_DEAD what was written through the transaction is undone; the timer is dead
 //
 // What a handler does outside of its transaction is not undone, and happens again if the handler runs again.
@@ -36,7 +36,7 @@
 
 namespace verge {
 
-// Thrown by a handler. They are not errors of the program, so they are no std::exception.
+// A handler throws these. They are not errors of the program, so they are not derived from std::exception.
 struct retry_after {
     template <class Rep, class Period>
     explicit retry_after(std::chrono::duration<Rep, Period> delay) : delay_ns(to_ns(delay)) {}
@@ -46,9 +46,9 @@ struct give_up {};
 
 // What became of a timer that was cancelled or moved (D5).
 enum class outcome {
-    done,    // it will not run, or not before the new time
+    done,    // the timer will not run, or not before the new time
     running, // its handler is running now
-    gone,    // it has run, was cancelled, or never existed
+    gone,    // the timer has run, was cancelled, or never existed
 };
 
 class durable {
@@ -85,12 +85,13 @@ class durable {
         [[nodiscard]] unsigned attempt() const noexcept {
             return from_->attempt;
         }
-        // The transaction that deletes the timer: firing.transaction<PGconn>() or <sqlite3>(). nullptr: see
+        // Returns the transaction that deletes the timer: firing.transaction<PGconn>() or <sqlite3>(). For nullptr see
         // verge_durable_transaction.
         template <class Connection> [[nodiscard]] Connection *transaction() const {
             return static_cast<Connection *>(verge_durable_transaction(from_));
         }
-        // The node is being closed, or the timer is not this handler's any more: return soon.
+        // Returns whether the handler should return soon: the node is being closed, or verge_durable_extend has
+        // returned -ECANCELED.
         [[nodiscard]] bool should_stop() const noexcept {
             return verge_durable_should_stop(from_);
         }
@@ -102,8 +103,8 @@ class durable {
         const verge_durable_firing *from_;
     };
 
-    // Gets each exception of a handler but retry_after and give_up, on the thread of the handler: to log it. It must
-    // not throw.
+    // Called with each exception that a handler threw, except retry_after and give_up, on the thread of the handler: to
+    // log it, say. It must not throw.
     using exception_handler = std::function<void(const firing &, std::exception_ptr)>;
 
     // Opens a node with the default options, and creates the tables if there are none.
@@ -118,7 +119,7 @@ class durable {
     durable(const durable &) = delete;
     durable &operator=(const durable &) = delete;
 
-    // Waits for the handlers that run. Must not be called in one.
+    // Waits for the handlers that run. A handler must not call it.
     ~durable() {
         (void)verge_durable_close(durable_, VERGE_NEVER);
     }
@@ -143,8 +144,8 @@ class durable {
         return durable_;
     }
 
-    // A handler takes a `const firing &` or nothing, and returns void or a verge_durable_verdict. It may be called
-    // until this object is destroyed. `handler` and `context` of the options are not used.
+    // Registers a handler. It takes a `const firing &` or nothing, and returns void or a verge_durable_verdict. The
+    // node may call the handler until this object is destroyed. `handler` and `context` of the options are not used.
     template <class Handler>
     void on(const std::string &name, Handler handler, verge_durable_handler_options options = handler_options()) {
         std::lock_guard<std::mutex> guard(lock_);
@@ -158,7 +159,8 @@ class durable {
         }
     }
 
-    // Each starts a timer and returns its id. Nothing: a timer with that key is pending (an empty key is none).
+    // The start functions start a timer and return its id. They return std::nullopt if a timer with that key is
+    // pending. An empty key means no key.
     template <class Rep, class Period>
     std::optional<id> start_after(const std::string &handler, std::chrono::duration<Rep, Period> delay,
                                   std::string_view payload = {}, std::string_view key = {}) {
@@ -174,8 +176,8 @@ class durable {
         return start(request);
     }
 
-    // By a rule of verge/recurrence.h, such as "0 9 * * mon-fri Europe/Berlin". Missed ticks: one fires for all of
-    // them.
+    // Starts a timer with a rule of verge/recurrence.h, such as "0 9 * * mon-fri Europe/Berlin". If ticks were missed,
+    // it fires once for all of them.
     std::optional<id> start_by_rule(const std::string &handler, const std::string &rule, std::string_view payload = {},
                                     std::string_view key = {}) {
         verge_durable_request request = request_of(handler, payload, key);
@@ -190,14 +192,14 @@ class durable {
         return unless_taken(error, timer);
     }
 
-    // In a transaction of the caller's: sqlite3 * or PGconn *.
+    // Starts a timer in a transaction of the caller's: sqlite3 * or PGconn *.
     std::optional<id> start_in(void *transaction, const verge_durable_request &request) {
         id timer = 0;
         const int error = verge_durable_start_in(durable_, transaction, &request, &timer);
         return unless_taken(error, timer);
     }
 
-    // The strings must live until it is used.
+    // The strings must live until the request is used.
     [[nodiscard]] static verge_durable_request request_of(const std::string &handler, std::string_view payload = {},
                                                           std::string_view key = {}) {
         verge_durable_request request{};
@@ -227,7 +229,7 @@ class durable {
         return timer;
     }
 
-    // On all nodes, timers of the handler wait, until resume.
+    // On all nodes, timers of the handler wait until resume is called.
     void pause(const std::string &handler) {
         check(verge_durable_pause(durable_, handler.c_str()));
     }
@@ -235,12 +237,12 @@ class durable {
         check(verge_durable_resume(durable_, handler.c_str()));
     }
 
-    // Of all nodes together: threads that run it at a time, and calls a second. 0: no limit.
+    // Limits for all nodes together: how many threads run the handler at a time, and calls a second. 0: no limit.
     void limit(const std::string &handler, std::uint32_t concurrency, std::uint32_t rate) {
         check(verge_durable_limit(durable_, handler.c_str(), concurrency, rate));
     }
 
-    // A time that the store's clock has reached.
+    // Returns a time that the store's clock has reached.
     [[nodiscard]] time_point now() const noexcept {
         return time_of(verge_durable_now(durable_));
     }

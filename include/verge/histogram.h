@@ -3,10 +3,10 @@
  * verge/histogram.h - the distribution of values (durations, sizes, counts), in 4,000 bytes.
  *
  * Words
- *   bucket     a range of values. Each of 0 to 15 has its own bucket. Above, every range from 2^k to 2^(k+1) - 1 is cut
- *              into 8 buckets of equal width, up to 2^64 - 1.
+ *   bucket     a range of values. Each value from 0 to 15 has its own bucket. Above that, every range from 2^k to
+ *              2^(k+1) - 1 is cut into 8 buckets of equal width, up to 2^64 - 1.
  *   upper      the greatest value of a bucket: at most 1/8 above its smallest.
- *   quantile   of q: the ceil(q * n)th smallest of n recorded values; for q <= 0, the smallest.
+ *   quantile   the quantile of q is the ceil(q * n)th smallest of n recorded values; for q <= 0, the smallest.
  *
  * Promises
  *   H1 exact        count, sum, min and max are those of the values recorded.

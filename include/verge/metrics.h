@@ -14,11 +14,12 @@
  * Promises
  *   M1 format      a text that was not cut off is valid for Prometheus: each family is there once, with HELP and TYPE,
  *                  its samples follow each other, and label values are escaped.
- *   M2 whole       size decides where the text is cut off, and nothing else.
- *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale.
+ *   M2 whole       size decides only where the text is cut off.
+ *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale. But
+ *                  verge_service_source_metrics may read files, to find names.
  *
- * A call describes one object or several of one kind. labels[i] belongs to the object with index i. For a single
- * object, labels may be NULL.
+ * A call describes one object or several of one kind. labels[i] has the labels of object i. For a single object, labels
+ * may be NULL.
  *
  * You may join the texts of several calls if their families differ. The names of families begin with verge_wheel_,
  * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe all
@@ -57,11 +58,11 @@ VERGE_API int verge_service_metrics(verge_service *const *services, const verge_
                                     size_t service_count, char *buffer, size_t size);
 
 /*
- * How many timers are pending, and how many are overdue by more than a second, by what started them: the label
- * source="..." has the label of the timers or, for timers without one, the name of their callback. A leak is a source
- * that only ever grows. The call reads each timer of the service twice (a million of them take milliseconds, on the
- * calling thread), so call it when somebody asks, not more often. To find names, it may read the program's file. From
- * any thread. -EINVAL also: a label "source", or more than 30 labels.
+ * For each source of timers: how many are pending, and how many are overdue by more than a second. The label
+ * source="..." names the source: it is the label of the timers or, for timers without one, the name of their callback.
+ * A source that only ever grows is a leak. The call reads each timer of the service twice: a million timers take
+ * milliseconds, on the calling thread. So call it only when somebody asks. To find names, it may read the files of the
+ * program and its libraries. From any thread. Also -EINVAL: a label "source", or more than 30 labels.
  */
 VERGE_API int verge_service_source_metrics(verge_service *const *services, const verge_label *const *labels,
                                            size_t service_count, char *buffer, size_t size);
@@ -70,8 +71,8 @@ VERGE_API int verge_service_source_metrics(verge_service *const *services, const
 VERGE_API int verge_runtime_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,
                                     size_t runtime_count, char *buffer, size_t size);
 
-/* The unit of a histogram's values, and the unit in the text. The bounds in the text are fixed, so that histograms of
- * several machines can be added up. */
+/* The unit of a histogram's values, and their unit in the text. The bounds of the buckets in the text are fixed, so
+ * that histograms of several machines can be added up. */
 typedef enum verge_metrics_unit {
     VERGE_METRICS_PLAIN = 0, /* plain numbers; bounds at 2^k - 1, k from 0 to 64 */
     VERGE_METRICS_SECONDS_FROM_NS =

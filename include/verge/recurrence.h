@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/recurrence.h - when a rule such as "every weekday at 09:00 in Berlin" comes next. It only computes: it reads no
- * clock and does not wait.
+ * verge/recurrence.h - when a rule such as "every weekday at 09:00 in Berlin" comes next. These functions only compute:
+ * they read no clock and do not wait.
  *
  *     verge_recurrence rule;
  *     verge_zone *zone;
@@ -11,7 +11,7 @@
  *
  * Words
  *   rule        the text, or what was read from it.
- *   zone        a time zone of the IANA database: what local clocks show. No zone in the rule: UTC.
+ *   zone        a time zone of the IANA database: what local clocks show. A rule without a zone is in UTC.
  *   occurrence  a moment at which the rule comes: ns since 1970, UTC. It is a whole second.
  *   local time  what a clock in the zone shows. If the clock is set forward, it skips local times. If it is set back,
  *               it shows some local times twice.
@@ -29,10 +29,10 @@
  *   N1 later         next > after, and no occurrence lies between them.
  *   N2 the days      if neither the day of the month nor the day of the week begins with "*", a day has to match at
  *                    least one of these two fields. Otherwise it has to match both. cron does the same.
- *   N3 fixed hours   a rule whose hour field does not begin with "*" has one occurrence for each of its local times:
- *                    the first moment at which the clock shows this time or a later one. A local time that the clock
- *                    shows twice comes the first time only. A local time in a gap comes at the end of the gap. If
- *                    several are in one gap, the rule comes once for all of them.
+ *   N3 fixed hours   a rule with days and local times, or with an hour field that does not begin with "*", has one
+ *                    occurrence for each of its local times: the first moment at which the clock shows this time or a
+ *                    later one. A local time that the clock shows twice comes the first time only. A local time in a
+ *                    gap comes at the end of the gap. If several are in one gap, the rule comes once for all of them.
  *   N4 every hour    a rule whose hour field begins with "*", such as "30 * * * *", comes whenever the clock shows such
  *                    a time: not for times in a gap, and twice if the clock shows the time twice. So "30 * * * *" goes
  *                    on coming once an hour when the clock is set forward or back by one hour.
@@ -55,14 +55,14 @@ enum {
     VERGE_ZONE_NAME_MAX = 63,        /* characters of the name of a zone */
 };
 
-/* Use the functions below. You may read `zone`. */
+/* A rule. You may read `zone`; use the other fields only through the functions below. */
 typedef struct verge_recurrence {
     uint64_t minutes[24]; /* of each hour: a bit for each minute */
     uint32_t days;        /* of the month: bits 1 to 31 */
     uint16_t months;      /* bits 1 to 12 */
     uint8_t weekdays;     /* bits 0, Sunday, to 6 */
     uint8_t flags;
-    char zone[VERGE_ZONE_NAME_MAX + 1]; /* as the text has it; empty: it has none */
+    char zone[VERGE_ZONE_NAME_MAX + 1]; /* as in the text; empty: none */
 } verge_recurrence;
 
 /* Reads a rule. It does not check whether its zone exists: verge_zone_open does. -EINVAL: the text is not a rule, or
@@ -76,22 +76,22 @@ VERGE_API int verge_recurrence_explain(const char *rule, char *text, size_t size
 typedef struct verge_zone verge_zone;
 
 /*
- * Reads a zone from the system's files: those in the folder that the environment variable TZDIR names, otherwise in
- * /usr/share/zoneinfo. "", "UTC" and NULL are UTC, for which no file is needed. allocator may be NULL: the default one.
+ * Reads a zone from the system's files, in /usr/share/zoneinfo or the folder that the environment variable TZDIR names.
+ * "", "UTC" and NULL are UTC, for which no file is needed. If allocator is NULL, the default one is used.
  * -EINVAL: this cannot be the name of a zone. -ENOENT: there is no such zone. -EPROTO: its file is not in the TZif
  * format, or has version 1 or leap seconds. -EIO, -EACCES, -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_zone_open(const char *name, const verge_allocator *allocator, verge_zone **ret_zone);
 
-/* Reads a zone from the bytes of such a file. -EPROTO, -ENOMEM. */
+/* Reads a zone from the bytes of a TZif file. -EPROTO, -ENOMEM: as above. */
 VERGE_API VERGE_MUST_USE int verge_zone_read(const void *bytes, size_t size, const verge_allocator *allocator,
                                              verge_zone **ret_zone);
 
 /* NULL is allowed. */
 VERGE_API void verge_zone_close(verge_zone *zone);
 
-/* The next occurrence after a time. zone may be NULL: UTC. Returns VERGE_NEVER if there is none before April 2262
- * (2^63 ns), or if the rule was not initialised. */
+/* Returns the next occurrence after a time. If zone is NULL, it is UTC. Returns VERGE_NEVER if there is none before
+ * April 2262 (2^63 ns), or if the rule was not initialised. */
 VERGE_API uint64_t verge_recurrence_next(const verge_recurrence *rule, const verge_zone *zone, uint64_t after_ns);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 
 struct row {
     const char *type;
-    const char *field; /* NULL: the row is that of the type */
+    const char *field; /* NULL: this row is for the struct itself */
     uint32_t offset;
     uint16_t size;
 };
@@ -19,7 +19,7 @@ struct row {
 #define ROW(...) \
     { __VA_ARGS__ }
 
-/* tests/bindings/table.py compares the table with the headers, and prints what it must have. */
+/* tests/bindings/table.py compares the table with the headers, and prints the rows that it must have. */
 static const struct row rows[] = {
     TYPE(verge_allocator),
     TYPE(verge_case),
@@ -162,7 +162,7 @@ size_t verge_size_of(const char *type) {
     return row == NULL ? 0 : row->size;
 }
 
-/* Whether a field has room for the value, as an unsigned number or as a negative one. All fields of a byte are bool. */
+/* Whether the value fits into the field, as an unsigned or as a negative number. Every field of one byte is a bool. */
 static bool fits(uint64_t value, const struct row *row) {
     if (row->size == 1) {
         return value <= 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots that get nodes, or become empty; and moving the cursor forward: which tick is next, and which upper slots must
- * be drained before it. */
+/* What happens when slots get nodes or become empty, and when the cursor moves forward: which tick is next, and which
+ * upper slots must be drained before it. */
 #include "base/probes.h"
 #include "calendar/calendar.h"
 
@@ -35,7 +35,7 @@ void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick
         calendar->levels_used = k < calendar->levels_used ? calendar->levels_used : (uint8_t)(k + 1);
     }
     if (count == VERGE__PORTION + 1) {
-        uint64_t begin = (position - 1) << level->shift; /* portions begin where the slot before it starts */
+        uint64_t begin = (position - 1) << level->shift; /* portions begin when the slot before this one starts */
         note_tick(calendar, k, begin > calendar->cursor ? begin : calendar->cursor);
     }
     if ((calendar->put_count - 1) % 4096 == 0) {
@@ -72,7 +72,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position) {
     uint32_t words = (level->mask >> 6) + 1;
     uint32_t word = from >> 6;
     uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
-    for (uint32_t i = 0; bits == 0; i++) { /* all the way round, to the first word again */
+    for (uint32_t i = 0; bits == 0; i++) { /* all words, and the first one again */
         if (i == words) {
             return VERGE__NO_TICK;
         }
@@ -97,8 +97,8 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- draining ---- */
 
-/* Files a node of a slot of level k again. If its tick is in that slot, it goes below, even if the slot is still so far
- * ahead that the node would be filed there again. */
+/* Files a node of a slot of level k again. If its tick is still in this slot, it goes to a lower level. (Filed by its
+ * distance from the cursor, it could go to the same slot again, if that is far ahead.) */
 static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, uint64_t position, verge__node *node) {
     unsigned shift = calendar->levels[k].shift;
     uint64_t start = position << shift;
@@ -112,13 +112,13 @@ static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, 
     verge__calendar_put(calendar, to, tick, node);
 }
 
-/* Drains up to `max` nodes of a slot, from its lanes in turn. False: the budget ran out first. */
+/* Drains up to `max` nodes of a slot, from its lanes in turn. Returns false if the budget ran out first. */
 static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t max, size_t *budget) {
     verge__level *level = &calendar->levels[k];
     verge__node **lanes = verge__level_slot(level, position);
     uint32_t slot = (uint32_t)position & level->mask;
     verge__node **heads[VERGE__LANES_MAX]; /* of the lanes that have nodes left */
-    verge__node *nodes[VERGE__LANES_MAX];  /* the next one of each; the heads are written in the end */
+    verge__node *nodes[VERGE__LANES_MAX];  /* the next node of each; the heads are written in the end */
     uint32_t lane_count = 0;
     size_t moved = 0;
     size_t limit = max < *budget ? max : *budget;
@@ -136,7 +136,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         if (VERGE__LIKELY(next != NULL)) {
             VERGE__PREFETCH_WRITE(next);
             nodes[lane++] = next;
-        } else { /* the last lane takes its place */
+        } else { /* the last lane takes the place of this one */
             *heads[lane] = NULL;
             lane_count--;
             heads[lane] = heads[lane_count];
@@ -176,10 +176,10 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
 
 /*
  * Portions. If the next slot of a level has more than VERGE__PORTION nodes, it is drained evenly while the cursor
- * approaches its start: `nodes` of them at a time, every `interval` ticks.
+ * approaches its start: `nodes` nodes at a time, every `interval` ticks.
  */
 typedef struct portion {
-    size_t nodes; /* 0: the slot has few */
+    size_t nodes; /* 0: the slot has few nodes */
     uint64_t interval;
 } portion;
 
@@ -196,7 +196,7 @@ static portion next_portion(const verge__calendar *calendar, const verge__level 
     return (portion){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
 }
 
-/* The tick at which a level has to be looked at again; NO_TICK: it is empty. */
+/* Returns the tick at which a level has to be looked at again, or NO_TICK if it is empty. */
 static uint64_t next_look(const verge__calendar *calendar, const verge__level *level) {
     portion due = next_portion(calendar, level);
     if (due.nodes > 0) {
@@ -211,10 +211,10 @@ static uint64_t next_look(const verge__calendar *calendar, const verge__level *l
     return (position - (has_portions && position > here ? 1 : 0)) << level->shift;
 }
 
-/* Drains what is due in the upper levels, and updates upper_quiet. False: the budget ran out first. */
+/* Drains what is due in the upper levels, and updates upper_quiet. Returns false if the budget ran out first. */
 static bool work_above(verge__calendar *calendar, size_t *budget) {
     bool is_done = verge__calendar_open_cursor(calendar, budget);
-    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* from the top: a level may get nodes to drain */
+    for (size_t k = calendar->levels_used; k-- > 1 && is_done;) { /* from the top, as the levels below get nodes */
         portion due = next_portion(calendar, &calendar->levels[k]);
         is_done = due.nodes == 0 ||
                   drain(calendar, k, (calendar->cursor >> calendar->levels[k].shift) + 1, due.nodes, budget);

@@ -14,7 +14,7 @@ enum {
     LOWEST_NARROW_BITS = 5,
     NARROW_BITS = 3,
     MANY_SLOTS_BITS = 9,
-    FEW_LANE_BITS = 1, /* for slots with few nodes: those of one tick, and those of a level with many slots */
+    FEW_LANE_BITS = 1, /* for slots with few nodes: slots of one tick, and of levels with many slots */
     LANE_BITS = 3,
 };
 
@@ -33,8 +33,7 @@ size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_le
     return count;
 }
 
-/* Describes a level, and says which distances are its own: those from 2^covered on, which the levels below do not
- * cover. */
+/* Adds a level. It is for distances from 2^covered on: the levels below cover shorter ones. */
 static void add_level(verge__calendar *calendar, verge__level_shape shape, unsigned covered) {
     size_t k = calendar->level_count++;
     VERGE__INVARIANT(k < VERGE__LEVELS_MAX, "C7: there is room for the levels of all geometries");
@@ -51,7 +50,7 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     }
 }
 
-/* Adds the levels of the setup and more above them, or only narrow levels, up to the end of time. */
+/* Adds levels up to the end of time: those of the setup and more above them or, for a narrow calendar, narrow ones. */
 static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
     size_t given = setup->is_narrow ? 0 : setup->level_count;
     unsigned end = 64U - setup->shift;
@@ -65,7 +64,7 @@ static void add_levels(verge__calendar *calendar, const verge__calendar_setup *s
     }
 }
 
-/* One piece of memory for all levels: the heads, then the bits, then the counts. */
+/* Allocates one block of memory for all levels: the heads, then the bits, then the counts. */
 static int allocate_levels(verge__calendar *calendar) {
     size_t words = 0;
     size_t counts = 0;
@@ -131,7 +130,7 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
     if (error != 0) {
         return error;
     }
-    /* A tick that is being handed out is put back, and taken again. */
+    /* A tick that is being handed out is put back first, and taken again below. */
     verge__node **due_slot = calendar->due_slot;
     next.cursor = calendar->cursor - (due_slot != NULL);
     next.linked = calendar->linked;

@@ -2,7 +2,7 @@
 /*
  * calendar/calendar.h - nodes filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the cursor
  * forward, and gets back the nodes of each tick, tick by tick. The calendar reads the deadlines of nodes, and links
- * them. It knows nothing else of a timer, and needs no memory but its slots: so filing cannot fail.
+ * them. It knows nothing else of a timer. It needs no memory but its slots, so filing cannot fail.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
  * and the next. A node goes to the lowest level whose 2^bits slots reach it:
@@ -11,19 +11,21 @@
  *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
- * There are levels beyond those that the owner asks for, up to the end of time: a backlog holds the cursor back, and
- * then a deadline within reach of now may be out of reach of the cursor. A narrow calendar has more levels of fewer
- * slots, and one lane. It takes little memory, and is for few nodes. The owner rebuilds it when there are more.
+ * There are more levels than the owner asks for, up to the end of time. They are for backlogs: a backlog holds the
+ * cursor back, so a deadline within reach of now may be out of reach of the cursor. A narrow calendar has more levels
+ * of fewer slots, and one lane. It takes little memory, and is for few nodes. The owner rebuilds it when there are more
+ * nodes.
  *
- * Lanes. A slot is several lists. A walk takes a node of each lane in turn, and prefetches the one behind it: so as
- * many cache misses are under way as there are lanes. While few nodes are linked, all go to the first lane.
+ * Lanes. A slot is several lists. A walk takes a node of each lane in turn, and prefetches the next node of the lane.
+ * So as many cache misses are under way as there are lanes. While few nodes are linked, all go to the first lane.
  *
  * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again below, each by its deadline.
  * The lower ring also has room for the next block. So a slot of more than 16 nodes is drained before it starts, a
  * portion at a time. A deadline may change to a later one while its node is linked. Then the node comes up early, and
  * its owner files it again. A coarse wheel files a node later than its deadline, at the start of a slot.
  *
- * Threads: one at a time uses a calendar. But any thread of a service may change the deadlines of nodes (relaxed).
+ * Threads. Only one thread at a time uses a calendar. But any thread of a service may change the deadlines of nodes
+ * (relaxed).
  *
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if one of its lanes is not empty
@@ -31,7 +33,7 @@
  *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
  *       and not empty
  *   C4  linked is the number of nodes in slots and in the owner's lists
- *   C5  before quiet_until no slot starts and no portion is due; before upper_quiet, none above level 0
+ *   C5  before quiet_until no slot starts and no portion is due. Before upper_quiet this holds for all levels but 0
  *   C6  an upper slot has at most as many nodes as `counts` says
  *   C7  levels from levels_used on are empty
  *   C8  a node is in the slot of its place, if it has one
@@ -43,7 +45,7 @@
 #include "calendar/node.h"
 
 enum {
-    VERGE__LEVELS_MAX = 24, /* 16 of the owner's, of one bit each, and 8 of 6 bits for the other 48 */
+    VERGE__LEVELS_MAX = 24, /* at most 16 levels of the owner, of one bit each, and 8 of 6 bits for the other 48 bits */
     VERGE__LANES_MAX = 8,
     VERGE__LANES_FROM = 32768, /* with fewer nodes, all go to the first lane */
     VERGE__PORTION = 16,       /* about how many nodes are drained at a time */
@@ -64,36 +66,36 @@ typedef struct verge__level {
     uint8_t shift;
     uint8_t bits;
     uint8_t lane_bits;
-    uint8_t lanes_used; /* number of lanes that nodes go to - 1 */
+    uint8_t lanes_used; /* number of lanes to which nodes go, minus 1 */
 } verge__level;
 
 typedef struct verge__calendar {
     /* what every call reads */
     uint64_t cursor;      /* the first tick that was not taken */
     uint64_t quiet_until; /* before this tick there is nothing to do */
-    uint64_t bias_ns;     /* what makes (deadline + bias) >> shift the tick of a deadline */
+    uint64_t bias_ns;     /* the tick of a deadline is (deadline_ns + bias_ns) >> shift */
     uint64_t shift;
     size_t linked;      /* C4 */
-    uint32_t put_count; /* how often a node was put into a slot; the low bits choose the lane of the next */
+    uint32_t put_count; /* how often a node was put into a slot; the low bits choose the next lane */
     uint8_t level_count;
     uint8_t levels_used;
     bool is_narrow;
     bool has_places;      /* node.h */
     uint64_t upper_quiet; /* quiet_until without level 0 */
-    verge__node **heads;  /* of all lanes of all slots. Bits and counts follow in the same piece of memory */
+    verge__node **heads;  /* of all lanes of all slots. The same block of memory also has all bits and counts */
     size_t head_count;
     verge__node **due_slot; /* the slot of tick cursor - 1, whose nodes are being handed out; NULL: none are left */
     uint32_t due_lane;      /* the lane of due_slot that is next */
-    uint32_t due_lanes;     /* number of lanes of due_slot - 1 */
+    uint32_t due_lanes;     /* number of lanes of due_slot, minus 1 */
     uint64_t nodes_moved;   /* from a level to a lower one */
-    size_t bytes;           /* of the piece of memory */
+    size_t bytes;           /* of the block of memory */
     const verge_allocator *allocator;
     uint8_t level_of_zeros[64]; /* the level for a tick, by the leading zero bits of tick - cursor */
     verge__level levels[VERGE__LEVELS_MAX];
 } verge__calendar;
 
 typedef struct verge__calendar_setup {
-    const verge__level_shape *levels; /* each reaches further than the one before, without a gap, from shift 0 on */
+    const verge__level_shape *levels; /* from shift 0 on, without a gap: each reaches further than the one before */
     size_t level_count;
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */
@@ -105,11 +107,11 @@ typedef struct verge__calendar_setup {
 
 /* ---- calendar.c: life and memory ---- */
 
-/* Levels of 512 slots, 256, and then 64, from ticks of 2^shift ns to the end of time. Returns how many. The two lowest
- * are wide, because most timers need them; the others save memory. */
+/* Writes levels of 512 slots, 256, and then 64, from ticks of 2^shift ns to the end of time. Returns how many levels.
+ * The two lowest are wide, because most timers need them; the others save memory. */
 size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_levels);
 
-/* -ENOMEM: there is nothing to deinit. */
+/* If it returns -ENOMEM, there is nothing to deinit. */
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
 void verge__calendar_deinit(verge__calendar *calendar);
 
@@ -125,29 +127,30 @@ void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head)
 /* Chooses how many lanes nodes go to, by how many nodes are linked. */
 void verge__calendar_choose_lanes(verge__calendar *calendar);
 
-/* What verge__calendar_put does now and then: the node may be the first of its slot, or the one with which the slot has
- * more than one portion; or it is time to choose the lanes anew. */
+/* The rare part of verge__calendar_put. It is called if the node is the first of its lane, if its slot now has more
+ * than one portion, or if it is time to choose the lanes anew. */
 VERGE__NOINLINE void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count);
 
 /* ---- advance.c: time passes ---- */
 
 /*
  * Takes the next tick, up to last_tick, at which level 0 has nodes. All nodes of the tick before must be gone. Returns
- * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false if there is
- * none, and the cursor is after last_tick; or if the budget of nodes to move has run out, and the cursor is not.
+ * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false in two cases.
+ * If there is no such tick, the cursor is after last_tick. If the budget of nodes to move has run out, it is not.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
-/* Drains the upper slots that start at the cursor. False: the budget ran out. */
+/* Drains the upper slots that start at the cursor. Returns false if the budget ran out. */
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 
 /* Drains what is due in the upper levels, and updates quiet_until. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
-/* The start of the first slot that is not empty; VERGE__NO_TICK: all are empty. */
+/* Returns the start of the first slot that is not empty, or VERGE__NO_TICK if all are empty. */
 uint64_t verge__calendar_next(const verge__calendar *calendar);
 
-/* Position (tick >> shift) of the first slot of a level that is not empty, at or after a position. */
+/* Returns the position (tick >> shift) of the first slot of a level that is not empty, at or after a position, or
+ * VERGE__NO_TICK if all are empty. */
 uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
@@ -157,7 +160,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
 const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
-/* NULL, or the invariant that is broken. own_count: nodes that are in lists of the owner's. */
+/* Returns NULL, or the invariant that is broken. own_count: how many nodes are in lists of the owner. */
 const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count);
 
 /* ---- filing ---- */
@@ -181,7 +184,7 @@ static inline bool verge__level_has(const verge__level *level, uint64_t position
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
-/* Links a node into a slot of level k, and does not count it. */
+/* Links a node into a slot of level k. Does not change `linked`. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, size_t k, uint64_t tick,
                                                      verge__node *node) {
     const verge__level *level = &calendar->levels[k];
@@ -218,14 +221,14 @@ static VERGE__ALWAYS_INLINE void verge__calendar_file(verge__calendar *calendar,
     verge__calendar_put(calendar, verge__calendar_level(calendar, tick), tick, node);
 }
 
-/* Puts a node that is in no list into a list of the owner's. */
+/* Puts a node that is in no list into a list of the owner. */
 static inline void verge__calendar_file_in(verge__calendar *calendar, verge__node **list, verge__node *node) {
     VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");
     calendar->linked++;
     verge__node_push(list, node);
 }
 
-/* Takes a node out of its slot, or of its list of the owner's. */
+/* Takes a node out of its slot, or out of a list of the owner. */
 static VERGE__ALWAYS_INLINE void verge__calendar_withdraw(verge__calendar *calendar, verge__node *node) {
     verge__node **head = node->pprev;
     bool was_last = node->next == NULL;
@@ -263,7 +266,7 @@ static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *ca
     if (VERGE__LIKELY(next != NULL)) {
         VERGE__PREFETCH_WRITE(next);
         next->pprev = head;
-    } else if (calendar->due_slot[calendar->due_lane] == NULL) { /* perhaps it was the last one */
+    } else if (calendar->due_slot[calendar->due_lane] == NULL) { /* it may have been the last node */
         verge__calendar_lane_emptied(calendar, head);
     }
     return node;

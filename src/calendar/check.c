@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every node of a calendar; and its invariants, checked by computing everything again, in the simplest way. */
+/* Visits all nodes of a calendar. Checks its invariants, by computing everything again in the simplest way. */
 #include "calendar/calendar.h"
 
-/* The tick at which a slot starts. The slot that is being handed out is just before the cursor. */
+/* Returns the tick at which a slot starts. The slot that is being handed out is just before the cursor. */
 static uint64_t start_of(const verge__calendar *calendar, const verge__level *level, uint32_t slot) {
     uint64_t first = calendar->cursor >> level->shift;
     uint64_t position = first + ((slot - (uint32_t)first) & level->mask);

@@ -21,7 +21,7 @@
 #include "base/relaxed.h"
 #include "verge/base.h"
 
-/* The memory of a node may be declared as something else: as a verge_timeout of the user's. */
+/* May alias: the memory of a node may be declared as another type, such as a verge_timeout of the user. */
 typedef struct verge__node verge__node;
 struct VERGE__MAY_ALIAS verge__node {
     verge__node *next;
@@ -31,8 +31,8 @@ struct VERGE__MAY_ALIAS verge__node {
 
 /*
  * In a calendar with places, there is a tag behind each node. If its highest bit is set, bits 1 to 62 are the node's
- * place: the tick for which it was filed last. So its owner knows whether a new deadline can leave the node where it
- * is. Everything else in the tag is the owner's.
+ * place: the tick for which it was filed last. So its owner knows whether the node can stay where it is when it gets a
+ * new deadline. The owner uses all other bits and tags as it likes.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;
@@ -49,7 +49,7 @@ static inline bool verge__node_is_linked(const verge__node *node) {
     return node->pprev != NULL;
 }
 
-/* Other threads of a service may write a deadline. */
+/* The load is relaxed, as other threads of a service may write deadlines. */
 static VERGE__ALWAYS_INLINE uint64_t verge__node_deadline(const verge__node *node) {
     return verge__load_relaxed_plain(&node->deadline_ns);
 }

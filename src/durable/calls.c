@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public calls. Each checks its arguments, gives the call to the writer, and waits. In a handler with a transaction
- * it is done at once instead, in that transaction. */
+/* The public calls. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
+ * transaction, the thread of the handler makes the call itself, in that transaction. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -103,7 +103,7 @@ static int give_first_tick(verge_durable *durable, verge__row *row) {
         return verge__refuse(durable, -EPROTO, VERGE__CONTRACT_WORDS);
     }
     uint64_t now_ns = verge_durable_now(durable);
-    if (now_ns == 0) { /* the store's clock was set back, and is not known yet */
+    if (now_ns == 0) { /* store time is not known */
         const verge_clock clock = verge_clock_realtime();
         now_ns = clock.now_ns(clock.context);
     }
@@ -149,8 +149,9 @@ static void wait_for(verge__call *call) {
     }
 }
 
-/* Suspends the task until the call is done. If the task's deadline scope ends, or it is cancelled, the call is
- * withdrawn. If the writer has begun with it, that is too late, but then the call is done after one commit. */
+/* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
+ * call is withdrawn. If the writer has begun with the call already, the task waits until it is done, which takes one
+ * commit. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
     const int error = verge_channel_receive(call->channel, &item, VERGE_NEVER);
@@ -228,19 +229,20 @@ void verge__rows_committed(verge_durable *durable, verge__connection *connection
         }
     }
     verge__unlock(durable);
-    if (connection != NULL) { /* of those whose shard was lost before the commit, or that came near meanwhile */
+    if (connection != NULL) { /* for rows whose shard was lost before the commit, or that came near meanwhile */
         (void)verge__notify_near(durable, connection, rows, count);
     }
 }
 
-/* Near: due before the owner could have read the row, if this transaction takes a lease (keeper.c). */
+/* A row is near if it is due within horizon_ns + lease_ns. If this transaction takes as long as a lease, the owner may
+ * read its window up to that time without seeing the row (keeper.c). */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
     enum { NEAR_MAX = 256 };
     const uint64_t near_ns = durable->options.horizon_ns + durable->options.lease_ns;
     const verge__row *near[NEAR_MAX];
     size_t i = 0;
     int error = 0;
-    while (i < count && error == 0) { /* that many at a time */
+    while (i < count && error == 0) {
         size_t near_count = 0;
         verge__lock(durable);
         const uint64_t until_ns = verge__store_now(durable) + near_ns;
@@ -264,7 +266,8 @@ int verge__find_taken(verge__row *rows, size_t count) {
         if (rows[i].outcome == VERGE__ID_TAKEN && rows[i].is_new) {
             return VERGE__ID_TAKEN;
         }
-        rows[i].outcome = rows[i].outcome == VERGE__ID_TAKEN ? -EEXIST : rows[i].outcome; /* the caller gave the id */
+        /* If the id is taken now, the caller gave it. */
+        rows[i].outcome = rows[i].outcome == VERGE__ID_TAKEN ? -EEXIST : rows[i].outcome;
     }
     return 0;
 }
@@ -295,9 +298,9 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Whether a timer of the batch has the row's key. The key is only free until the batch ends: a timer whose handler has
- * not returned yet may fire again, and the next tick of a recurring one has it. But a handler may start the next timer
- * of a chain, with the key of its own. */
+/* Returns whether a timer of the batch still needs the row's key. The batch has deleted the row of that timer, but may
+ * insert it again with its key: if its handler returns RETRY, or the timer recurs. A handler may use the key of its own
+ * timer if this does not recur, to start the next timer of a chain. */
 static bool is_taken_in_batch(const verge__current *current, const verge__row *row) {
     const verge__row *found =
         row->key == NULL ? NULL : verge__find_in_batch(current, 0, row->handler, row->key, row->key_size);
@@ -388,8 +391,8 @@ int verge_durable_start_many(verge_durable *durable, const verge_durable_request
     return error != 0 ? error : scheduled;
 }
 
-/* Waits until the writer has taken a new incarnation, if that is needed. -EAGAIN: it cannot, as it would wait for the
- * caller's transaction; or the transaction is one of another server, which this node has not connected to yet. */
+/* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: this is not possible, since the
+ * writer would wait for the caller's transaction; or the transaction is on another server than the node's. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
     const bool is_same = durable->ids.server_id == connection->server_id;
@@ -420,13 +423,13 @@ int verge_durable_start_in(verge_durable *durable, void *transaction, const verg
     VERGE__THEN(error, give_ids(durable, &row, 1));
     VERGE__THEN(error, insert_rows(durable, connection, &row, 1));
     VERGE__THEN(error, row.outcome);
-    if (error == 0) { /* however far it is: nobody knows when it is committed. It is heard then, here too */
+    if (error == 0) { /* always notifies, since nobody knows when the caller commits. This node is notified, too */
         const verge__row *const rows[] = {&row};
         row.is_announced = true;
         error = durable->store->notify(connection, rows, 1);
     }
     if (error == 0) {
-        verge__rows_committed(durable, connection, &row, 1); /* a guess: if it is not, nothing is found */
+        verge__rows_committed(durable, connection, &row, 1); /* until the caller commits, the hint finds no row */
         if (ret_id != NULL) {
             *ret_id = row.id;
         }
@@ -461,7 +464,7 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         break;
     default:
         error = verge__change_dead(connection, call);
-        current->is_broken = error != 0; /* the next savepoint to be ended may be this one, and not the handler's */
+        current->is_broken = error != 0; /* its savepoint may still be open, inside of the handler's */
         break;
     }
     const bool is_of_dead = call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET;
@@ -532,7 +535,7 @@ int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
     return change(durable, VERGE__CALL_FORGET, id, 0);
 }
 
-/* ---- what only reads ---- */
+/* ---- calls that only read ---- */
 
 int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What handlers are told in the whole cluster: to pause, and limits. A handler has a row in verge_control, which
- * anybody may change. Nodes read these rows when they renew their leases, if they have changed, and on a notification.
- * A node reads them before it owns a shard, so it never runs a handler that was paused before.
+ * Settings of handlers for the whole cluster: pauses and limits. The settings of a handler are a row of verge_control,
+ * which anybody may change. When a node renews its lease, it reads these rows if they have changed. A notification
+ * makes it renew at once. A node reads the rows before it owns a shard, so it never runs a handler that was paused
+ * before.
  */
 #define _GNU_SOURCE
 
@@ -51,7 +52,7 @@ int verge__read_controls(verge_durable *durable, uint64_t revision) {
         verge__control_handler(durable, &durable->handlers[i]);
     }
     verge__count_limited(durable);
-    (void)pthread_cond_broadcast(&durable->due); /* what was held may run now */
+    (void)pthread_cond_broadcast(&durable->due); /* timers that were held may run now */
     verge__unlock(durable);
     return 0;
 }

@@ -55,7 +55,7 @@ static int is_out_of_range(const char *field, uint64_t value, uint64_t least, ui
     return -EINVAL;
 }
 
-/* 0 if the options make sense. Otherwise -EINVAL, and the text says which does not. */
+/* Returns 0 if the options make sense. Otherwise it returns -EINVAL, and the text says which option does not. */
 static int explain(const verge_durable_options *o, char *text, size_t size) {
     const struct {
         const char *field;
@@ -108,7 +108,7 @@ int verge_durable_options_explain(const verge_durable_options *options, char *te
     return error;
 }
 
-/* No store has this URL. */
+/* Says why there is no store for a URL, and returns the error. */
 static int refuse_url(bool is_missing) {
     verge__set_words("%s", is_missing ? "this library was built without that store" : unknown_url);
     return is_missing ? -EPROTONOSUPPORT : -EINVAL;
@@ -150,7 +150,7 @@ bool verge__is_lost(int error) {
     return error == -EHOSTUNREACH || error == -EREMOTEIO || error == -EROFS;
 }
 
-/* How long a transaction waits for a lock. If the writer waited for long, all calls would wait with it. */
+/* Returns how long a transaction waits for a lock. The writer waits for a short time, since all calls wait with it. */
 static uint64_t lock_ns_of(const verge_durable *durable, bool is_writer) {
     const uint64_t part_ns = durable->options.patience_ns / 4;
     if (durable->store->has_one_writer) {
@@ -172,7 +172,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
     };
     int error = durable->store->connect(&access, connection);
     if (error == -ENOENT && durable->shard_count != 0) {
-        error = -EHOSTUNREACH; /* it was there: perhaps it comes back */
+        error = -EHOSTUNREACH; /* the store was there before, so it may come back */
     }
     if (error == 0) {
         verge__lock(durable);
@@ -239,8 +239,8 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
     if (incarnation >> VERGE__ID_INCARNATION_BITS != 0) {
         return -EOVERFLOW;
     }
-    /* A random start: if the store gives an incarnation out again, after a failover that lost it and the death of the
-     * node that had it, a late cancel of a timer that was lost does not name one of ours. */
+    /* The counter starts at a random number. A failover can lose an incarnation, and the store then gives it out again.
+     * If somebody cancels a timer that was lost, its id should not be that of a new timer. */
     const uint64_t counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
     verge__lock(durable);
     durable->said.is_restored |= incarnation <= durable->ids.highest_incarnation;
@@ -320,7 +320,7 @@ void verge__durable_free(verge_durable *durable) {
     free(durable);
 }
 
-/* Conditions that wait on the monotonic clock. */
+/* Makes locks, and conditions that wait on the monotonic clock. */
 static void init_lock(verge_durable *durable) {
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
@@ -405,7 +405,7 @@ int verge__durable_create(const verge_durable_options *options, const verge__sto
 
 /* ---- the schema ---- */
 
-/* Whether this library may use the tables: 0 or -EPROTO. */
+/* Returns 0 if this library may use the tables, otherwise -EPROTO. */
 static int check_version(const verge__store_meta *meta) {
     const char *what = NULL;
     if (meta->version < VERGE_DURABLE_SCHEMA_VERSION && meta->version > 0) {
@@ -500,7 +500,7 @@ static int begin_node(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    /* Random: no two nodes have the same number, even if they have the same incarnation. */
+    /* A part is random: no two nodes have the same number, even if they have the same incarnation. */
     durable->node = options->client ? 0 : durable->ids.incarnation << 32 | verge__random(durable) >> 32;
     error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);
     if (error != 0) {

@@ -3,17 +3,19 @@
  * durable/durable_internal.h - what a verge_durable is made of.
  *
  * Threads, each with a connection of its own:
- *   keeper   leases (P1) and the window (P2): renews, acquires and releases shards, reads rows that are due soon
- *   writer   the calls (P3, P5): takes all queued calls, and makes one transaction of them
- *   firers   fire (P4): each takes a batch of due timers from the window, and runs their handlers
+ *   keeper   leases (P1) and the window (P2): renews the lease, acquires and releases shards, reads rows that are due
+ *            soon
+ *   writer   calls (P3, P5): takes all queued calls, and makes one transaction of them
+ *   firers   firing (P4): each firer takes a batch of due timers from the window, and runs their handlers
  * Each thread is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any
  * order.
  *
- * What the window has of a timer is a hint, and no more. If the row of a hint is gone, was moved, or belongs to another
- * node, the hint costs one useless query. If a row has no hint, the next scan finds it. So the answers of the store may
- * be applied to the window in any order. The transactions alone keep the promises D2 to D5.
+ * An entry of the window is only a hint. If the row of a hint is gone, was moved, or belongs to another node, the hint
+ * costs one useless query. If a row has no hint, the next scan finds it. So the answers of the store may be applied to
+ * the window in any order. The transactions alone keep the promises D2 to D5.
  *
- * One lock guards everything but the connections. It is not held during a query or a handler.
+ * One lock (verge_durable.lock) guards everything but the connections. It is not held during a query or a handler.
+ * Below, "under the lock" means that the caller holds it, and "without the lock" that the caller must not hold it.
  */
 #ifndef VERGE_SRC_DURABLE_INTERNAL_H
 #define VERGE_SRC_DURABLE_INTERNAL_H
@@ -34,7 +36,7 @@ enum {
 #define VERGE__NO_HINT UINT32_MAX
 #define VERGE__NO_HANDLER UINT32_MAX
 
-/* Rows at or beyond it are not in the window, as there was no room for them. */
+/* Rows at or beyond the cut, in the order of (due, id), may be missing in the window, because there was no room. */
 typedef struct verge__cut {
     bool is_set;
     uint64_t due_ns;
@@ -45,34 +47,34 @@ typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
     uint32_t running;         /* how many batches under way have this handler */
-    uint64_t next_allowed_ns; /* a rate, or a permit that was refused: the next run, in store time */
-    uint32_t window_count;    /* hints of the window */
+    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or a refused permit) */
+    uint32_t window_count;    /* its hints in the window */
     verge__cut cut;           /* of its rows */
     uint32_t held_first;      /* the list of held hints, the oldest first */
     uint32_t held_last;
     uint32_t held_count;
-    uint32_t released_count; /* hints that were held, and wait in the wheel now */
+    uint32_t released_count; /* hints that were held, and now wait in the wheel */
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
-    uint64_t slots;         /* a bit for each of its batches that have a permit, or ask for one */
+    uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
 } verge__handler;
 
 typedef enum verge__hint_state {
     VERGE__HINT_FREE = 0,
     VERGE__HINT_WAITING, /* in the wheel */
-    VERGE__HINT_HELD,    /* it is due, but its handler has reached a limit (limits.c) */
-    VERGE__HINT_FIRING,  /* a firer has it */
+    VERGE__HINT_HELD,    /* the timer was due, but its handler had reached a limit (limits.c) */
+    VERGE__HINT_FIRING,  /* a firer has taken it */
 } verge__hint_state;
 
 typedef struct verge__hint {
     uint64_t id;
-    uint64_t due_ns; /* the due time of the row, when the node last learned it */
+    uint64_t due_ns; /* the due time of the row, as the node last learned it */
     verge_timer timer;
     uint32_t next; /* the next hint of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
     bool is_moved;    /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
-    bool is_released; /* WAITING: it was held, and may run now */
+    bool is_released; /* WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
 } verge__hint;
@@ -80,7 +82,7 @@ typedef struct verge__hint {
 enum { VERGE__PRIORITIES = 3 };
 
 typedef struct verge__window {
-    verge_wheel *wheels[VERGE__PRIORITIES]; /* of each priority, the highest first; on store time */
+    verge_wheel *wheels[VERGE__PRIORITIES]; /* one for each priority, the highest first; they run on store time */
     verge__hint *hints;
     uint32_t hint_count; /* how many hints were ever used */
     uint32_t capacity;
@@ -88,11 +90,11 @@ typedef struct verge__window {
     uint32_t count;
     uint32_t *buckets;
     uint32_t bucket_mask;
-    verge__cut cut; /* it was full */
+    verge__cut cut; /* set when the window was full */
 } verge__window;
 
-/* What is known of the store's clock: it has reached the local clock + offset. Of the offsets that the answers of this
- * period and the last one have shown, the largest is used. */
+/* What is known of the store's clock: it has reached local time + offset. Each answer of the store shows an offset. The
+ * largest one of this period and the last period is used. */
 typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
@@ -107,11 +109,11 @@ typedef enum verge__call_kind {
     VERGE__CALL_REVIVE,
     VERGE__CALL_FORGET,
     VERGE__CALL_CONTROL,
-    VERGE__CALL_NOTHING, /* only begins the transaction, for which the writer takes an incarnation */
-    VERGE__CALL_READ,    /* calls `read`, outside of the transaction, which changes nothing */
+    VERGE__CALL_NOTHING, /* changes nothing: makes the writer begin a transaction, and so take an incarnation */
+    VERGE__CALL_READ,    /* calls `read`, which only reads, outside of the transaction */
 } verge__call_kind;
 
-/* A call that the writer makes for a caller. It is on the caller's stack, as the caller waits for it. */
+/* A call that the writer makes for a caller. It is on the stack of the caller, which waits for the result. */
 typedef struct verge__call {
     struct verge__call *next;
     verge__call_kind kind;
@@ -120,15 +122,15 @@ typedef struct verge__call {
     verge__change change;
     const verge__control_change *control;
     int (*read)(verge_durable *durable, verge__connection *connection, void *question);
-    void *question; /* READ: what is asked, and where the answer goes; each kind of question has a struct (calls.c) */
-    uint64_t give_up_ns;    /* local clock: if the store was not reached by then, the call fails */
-    uint64_t lock_until_ns; /* local clock: until then it waits for a locked row; 0: it has met none yet */
+    void *question; /* READ: the arguments, and where the answer goes; each kind of question has a struct (calls.c) */
+    uint64_t give_up_ns;    /* local time: if the store was not reached by then, the call fails */
+    uint64_t lock_until_ns; /* local time until which the call waits for a locked row; 0: it has met none yet */
     int result;
-    bool is_taken; /* the writer has begun with it, so it cannot be withdrawn */
-    bool is_alone; /* it has met a lock: it gets a transaction of its own, so that others need not wait for it */
+    bool is_taken; /* the writer has begun with the call, so it cannot be withdrawn */
+    bool is_alone; /* the call may wait for a lock: it gets a transaction of its own, so that no other call waits */
     size_t size;   /* of payloads, in bytes */
-    verge_channel *channel; /* a task waits for it; NULL: a thread */
-    sem_t done; /* the last thing that the writer touches: then the call belongs to the waiting thread again */
+    verge_channel *channel; /* wakes the task that waits; NULL: a thread waits */
+    sem_t done;             /* the writer touches this last. After that, the call belongs to the waiting thread again */
 } verge__call;
 
 typedef struct verge__fired verge__fired;
@@ -139,29 +141,29 @@ typedef struct verge__firer {
     pthread_t thread;
     bool is_started;
     bool has_baton;
-    bool is_careful; /* it has set is_careful_running, for its batch */
+    bool is_careful; /* the firer has set is_careful_running, for its batch */
     bool is_failing;
-    bool has_permit; /* of the cluster, for its batch */
+    bool has_permit; /* the batch has a permit of the cluster (permits.c) */
     verge__permit permit;
-    uint64_t slowest_ns; /* the longest run of a handler in this batch, and of which timer */
+    uint64_t slowest_ns; /* the longest run of a handler in this batch */
     uint64_t slowest_id;
     uint32_t slowest_handler;
     verge_expiry *due;
     verge__target *targets;
     uint64_t *run_ns;
-    uint32_t *batch; /* hints */
+    uint32_t *batch; /* indexes of hints */
     verge__fired *fired;
     verge__change *missing; /* targets without a row */
     size_t target_count;
     size_t fired_count;
-    verge__row *back; /* what handlers have scheduled; then rows to be inserted: retries, next ticks */
+    verge__row *back; /* first the rows that handlers have scheduled, then rows to insert: retries, next ticks */
     size_t back_count;
-    size_t scheduled_count; /* how many of them handlers have scheduled */
+    size_t scheduled_count; /* how many rows of `back` handlers have scheduled */
     size_t back_capacity;
 } verge__firer;
 
-/* ---- a node, by who uses what. Connections and threads are their owners'; the rest is under the lock, if another
- * thread reads it ---- */
+/* ---- the parts of a node. A thread and its connection are used by their owner alone. A field that several threads use
+ * is read and written under the lock ---- */
 
 typedef struct verge__keeper {
     pthread_t thread;
@@ -170,13 +172,13 @@ typedef struct verge__keeper {
     verge__connection *connection;
     uint64_t renew_at_ns;
     uint64_t scan_at_ns;
-    uint64_t scan_all_at_ns;   /* until then, a scan leaves out timers that were due long ago */
-    uint64_t control_revision; /* of what handlers are told */
+    uint64_t scan_all_at_ns;   /* until then, scans leave out timers that were due long ago */
+    uint64_t control_revision; /* of the settings in `controls` */
     uint32_t scan_rows;        /* of one page */
     bool is_scan_slow;         /* the last scan of all rows took long */
-    uint64_t read_until_ns;    /* store time: up to there the window was read; R in keeper.c */
-    bool scan_now;             /* any thread asks for a scan of all rows */
-    bool renew_now;            /* somebody has changed what handlers are told */
+    uint64_t read_until_ns;    /* store time up to which the window was read; R in keeper.c */
+    bool scan_now;             /* set by any thread, to ask for a scan of all rows */
+    bool renew_now;            /* set by any thread, to ask for a renewal (settings were changed, say) */
 } verge__keeper;
 
 typedef struct verge__writer {
@@ -192,32 +194,32 @@ typedef struct verge__writer {
     size_t change_capacity;
 } verge__writer;
 
-/* Of ids that this node gives to timers. */
+/* From these, the node makes the ids of timers. */
 typedef struct verge__ids {
-    uint64_t incarnation; /* 0: a new one is needed */
+    uint64_t incarnation; /* 0: the node needs a new one */
     uint64_t counter;
-    uint64_t highest_incarnation; /* that it ever had; 0: the store has gone back since */
-    uint64_t server_id;           /* that gave the incarnation */
+    uint64_t highest_incarnation; /* the highest that the node ever had; 0: the store has gone back since */
+    uint64_t server_id;           /* of the server or file that gave the incarnation */
 } verge__ids;
 
-/* words.c: any thread that has made a step. */
+/* For words.c: what was told. Any thread that has made a step uses it. */
 typedef struct verge__said {
-    char last_words[VERGE__WORDS_MAX];   /* of the last error */
-    char told_words[VERGE__WORDS_MAX];   /* of the last failure that was told */
-    char told_refusal[VERGE__WORDS_MAX]; /* the same of a batch, while the store could be reached */
+    char last_words[VERGE__WORDS_MAX];   /* about the last error */
+    char told_words[VERGE__WORDS_MAX];   /* about the last failure that was told */
+    char told_refusal[VERGE__WORDS_MAX]; /* about the last batch that failed while the store could be reached */
     uint32_t failing_count;              /* threads whose last step has failed */
-    bool is_restored;                    /* to be told */
-    uint64_t undone_id;                  /* of which UNDONE was told last */
+    bool is_restored;                    /* RESTORED is to be told */
+    uint64_t undone_id;                  /* the timer for which UNDONE was told last */
     pthread_mutex_t lock;                /* held while the log is called */
 } verge__said;
 
-/* show.c: the keeper writes it, and the thread of a scope reads it. */
+/* For show.c: the keeper writes it, and the thread of a scope reads it. */
 typedef struct verge__panel {
-    uint64_t looked_ns;          /* local clock: when somebody last looked; 0: nobody has */
+    uint64_t looked_ns;          /* local time when somebody last looked; 0: nobody has */
     verge_durable_owner *owners; /* NULL: not read yet */
     size_t owner_count;
     uint64_t dead_count;
-    verge_durable_info *troubled; /* timers that are overdue, then dead ones; NULL: not read yet */
+    verge_durable_info *troubled; /* overdue timers, then dead ones; NULL: not read yet */
     size_t troubled_count;
 } verge__panel;
 
@@ -229,15 +231,15 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local */
     uint32_t shard_count;
-    bool has_rules; /* the tables take timers with a rule: no older program uses them */
+    bool has_rules; /* the tables take rules and settings of handlers: no older program uses the tables */
     uint64_t node;
 
     pthread_mutex_t lock;
-    pthread_cond_t due;  /* for firers: a timer is due earlier than they wait for, or the node ends */
-    pthread_cond_t work; /* for the writer: there are calls */
-    pthread_cond_t idle; /* for close: a firer has ended */
+    pthread_cond_t due;  /* wakes firers: a timer is due earlier than expected, a limit allows more, or the node ends */
+    pthread_cond_t work; /* wakes the writer: there are calls */
+    pthread_cond_t idle; /* wakes close: a firer has ended */
     int wake_fd;         /* wakes the keeper */
-    bool is_stopping;    /* no batch begins, no call is taken */
+    bool is_stopping;    /* no batch begins, and new calls are refused */
     bool is_ending;      /* the keeper and the writer are to end */
 
     verge__keeper keeper;
@@ -253,28 +255,28 @@ struct verge_durable {
     uint32_t limited_count; /* handlers with a share of the window */
     int32_t highest_priority;
     uint32_t held_count;             /* hints that are held, of all handlers */
-    verge_durable_control *controls; /* what handlers are told in the whole cluster */
+    verge_durable_control *controls; /* settings of handlers for the whole cluster */
     size_t control_count;
 
-    /* what the node owns; epoch 0: not its own */
+    /* the shards of the node; epochs[s] is 0 if it does not own shard s */
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
 
-    /* If shards came from an owner that had died, a timer of theirs may have ended its process. So for a while only one
-     * firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in the
-     * order of (priority, due, id). So with each death, at least half of the timers before the bad one are done, and at
-     * last it is alone in its batch. Before a batch of one, the attempt is counted: after its attempts the bad timer is
-     * dead. A handler outside does not keep the others waiting: its claim has counted the attempt. */
+    /* If shards came from an owner that had died, one of their timers may have killed its process. So for a while only
+     * one firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in
+     * the order of (priority, due, id). So before each death, at least half of the timers before the bad one are done.
+     * At last the bad timer is alone in its batch. Before a batch of one, the attempt is counted, so the bad timer is
+     * dead after its last attempt. Other firers need not wait for a handler outside: its claim counts the attempt. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
 
-    /* The baton is the right to begin a transaction that fires. A firer passes it on when its transaction has begun or,
-     * if the store has one writer, when it has ended. */
+    /* The baton is the right to begin a transaction that fires. A firer passes it on when its transaction has begun. If
+     * the store has one writer, it passes the baton on when the transaction has ended. */
     bool is_baton_taken;
-    uint64_t waiting_until_ns; /* store time: until when the waiting firers sleep */
+    uint64_t waiting_until_ns; /* store time until which the waiting firers sleep */
     uint32_t outside_running;
     uint32_t firers_alive;
     verge__firer firers[VERGE__FIRERS_MAX];
@@ -302,26 +304,28 @@ void verge__durable_free(verge_durable *durable);
 
 uint64_t verge__local_now(const verge_durable *durable);
 uint64_t verge__random(verge_durable *durable);                       /* without the lock */
-bool verge__set_flag(verge_durable *durable, bool *flag, bool value); /* without the lock; returns what it was */
-uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER */
+bool verge__set_flag(verge_durable *durable, bool *flag, bool value); /* without the lock; returns the old value */
+uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER: not registered */
 
 /* Connects, if there is no connection, and notes the time of the store. */
 int verge__connect(verge_durable *durable, verge__connection **connection);
 /* Connects likewise, takes an incarnation if the node needs one, and begins a transaction. */
 int verge__begin(verge_durable *durable, verge__connection **connection);
 void verge__disconnect(verge_durable *durable, verge__connection **connection);
-bool verge__is_lost(int error); /* the connection is of no further use */
+bool verge__is_lost(int error); /* true: after this error, the connection is of no further use */
 
-/* Makes an id, in a shard of this node or, if it owns none, in any shard. Under the lock. 0: none is left for now. */
+/* Under the lock: makes an id in a shard of this node. If the node owns none, it may be any shard. Returns 0 if the
+ * node needs a new incarnation first. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
 uint64_t verge__new_mark(verge_durable *durable); /* a random number; without the lock */
+/* Takes a new incarnation if the node has none, or if half of its ids are used. */
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
 
-/* The last commits of a store can be lost: an older state of it is restored, or a replica is promoted that lacks them.
- * Then the store gives this node's incarnation to another one. So a node takes a new incarnation:
+/* The last commits of a store can be lost: an older state is restored, or a replica is promoted that lacks them. The
+ * store may then give this node's incarnation to another node, too. So a node takes a new incarnation:
  *   - if a connection finds another server, or another file (verge__connect);
  *   - if the store has not given out this node's incarnation yet (check, under the lock);
- *   - if another timer has an id that this node has made (drop). */
+ *   - if another timer has an id that this node has made (drop, without the lock). */
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection);
 void verge__drop_incarnation(verge_durable *durable);
 
@@ -334,48 +338,58 @@ size_t verge__fired_size(void);                /* firing.c */
 int verge__window_init(verge__window *window, const verge_durable_options *options);
 void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
-/* is_told: the row was committed now; otherwise it was there some time ago. */
+/* Adds a hint for a row, or moves the hint of the row. is_told: the row was committed just now. Otherwise the row may
+ * be old: a scan has read it some time ago. */
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
-bool verge__window_find_room(const verge_durable *durable,
-                             verge__cut *ret_first);               /* for rows that were cut off; the first of those */
-void verge__window_uncut(verge_durable *durable, uint64_t due_ns); /* all rows from there on are read again */
+/* Returns whether there is room for rows that were cut off. *ret_first is the first of these rows. */
+bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first);
+/* Removes cuts at or after a time: a scan is about to read all rows from there on. */
+void verge__window_uncut(verge_durable *durable, uint64_t due_ns);
 void verge__window_drop(verge_durable *durable, uint32_t index);
-void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);      /* a firing hint */
-bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns); /* true: it is due */
-void verge__window_trim(verge_durable *durable); /* drops what handlers with limits have beyond their shares */
-void verge__window_file(verge_durable *durable, uint32_t index,
-                        uint64_t at_ns);                 /* a firing hint waits again, if it is not far */
-void verge__window_drop_foreign(verge_durable *durable); /* those of shards that are no longer owned */
+/* Holds a hint that was firing. It becomes the first or the last that is held. */
+void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);
+/* Files a hint that is held. Returns whether its timer is due. */
+bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns);
+/* Drops hints that handlers have beyond their shares. */
+void verge__window_trim(verge_durable *durable);
+/* Files a hint that was firing: it waits until at_ns. If its row is due so late that a later scan finds it, the hint is
+ * dropped. */
+void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns);
+/* Drops hints of shards that the node does not own any more. */
+void verge__window_drop_foreign(verge_durable *durable);
 size_t verge__window_poll(verge__window *window, uint64_t now_ns, verge_expiry *due, size_t count);
 uint64_t verge__window_next_wakeup(const verge__window *window);
-bool verge__window_check(const verge_durable *durable);
+bool verge__window_check(const verge_durable *durable); /* whether V1 to V6 hold (window.c) */
 
 void verge__note_time(verge_durable *durable, const verge__connection *connection);
-void verge__forget_store_time(
-    verge_durable *durable,
-    const verge__connection *connection);                /* the store's clock went back: starts the estimate anew */
+/* Starts the estimate anew, since the store's clock went back. */
+void verge__forget_store_time(verge_durable *durable, const verge__connection *connection);
 uint64_t verge__store_now(const verge_durable *durable); /* 0: not known */
 
 /* ---- limits.c: under the lock ---- */
 
 bool verge__has_limits(const verge__handler *handler);
-void verge__count_limited(verge_durable *durable); /* after a handler, or its limits, have changed */
-bool verge__gets_share(const verge_durable *durable, const verge__handler *handler); /* and no more of the window */
+void verge__count_limited(verge_durable *durable); /* call it after a handler, or its limits, have changed */
+/* Returns whether the handler gets only a share of the window. */
+bool verge__gets_share(const verge_durable *durable, const verge__handler *handler);
 size_t verge__window_places(const verge_durable *durable); /* how many hints the window may have */
-/* Whether the handler may have another hint in the window; of_half: whether half of its share is free. */
+/* Returns whether the handler may have another hint in the window. of_half: whether half of its share is free. */
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
 /* is_in_batch: the batch has another timer of this handler. */
 bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns);
 void verge__note_run(verge__handler *handler, uint64_t now_ns);
 void verge__release_held(verge_durable *durable, uint64_t now_ns);
-uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns); /* when there is one to release */
+/* Returns when a held hint can be released, in store time; VERGE_NEVER: not before a batch ends. */
+uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns);
 
 /* ---- controls.c ---- */
 
-/* By the keeper, after a renewal: reads what handlers are told in the whole cluster, if it has changed. */
+/* By the keeper, after a renewal: reads the settings of handlers for the whole cluster, if they have changed. */
 int verge__read_controls(verge_durable *durable, uint64_t revision);
-void verge__control_handler(verge_durable *durable, verge__handler *handler); /* under the lock */
-void verge__note_control(verge_durable *durable);                             /* without the lock */
+/* Under the lock: applies the settings to a handler. */
+void verge__control_handler(verge_durable *durable, verge__handler *handler);
+/* Without the lock: makes the keeper renew now, and so read the settings. */
+void verge__note_control(verge_durable *durable);
 
 /* ---- permits.c: of handlers with limits in the cluster ---- */
 
@@ -384,14 +398,15 @@ uint32_t verge__permit_size(const verge__handler *handler); /* how many timers a
 
 /* ---- the steps ---- */
 
-/* Returns how long the keeper may wait now, in ns. *ret_error, which may be NULL: why the store was not reached. */
+/* Returns how long the keeper may wait now, in ns. *ret_error says why the step failed; 0: it did not. ret_error may be
+ * NULL. */
 uint64_t verge__keeper_step(verge_durable *durable, int *ret_error);
 void verge__keeper_leave(verge_durable *durable);
 
 typedef enum verge__progress {
     VERGE__IDLE = 0, /* there was nothing to do */
     VERGE__WORKED,
-    VERGE__FAILED, /* the store could not be asked: wait a little, then try again */
+    VERGE__FAILED, /* something must be tried again: wait a little first */
 } verge__progress;
 
 verge__progress verge__writer_step(verge_durable *durable);
@@ -403,20 +418,20 @@ void *verge__firer_run(void *argument);  /* the firer */
 
 /* ---- writer.c ---- */
 
-/* Revives or forgets a dead timer, with a savepoint of its own: whatever the outcome is, the transaction goes on. An
- * error: the savepoint could not be made, or be ended. */
+/* Revives or forgets a dead timer. This has a savepoint of its own, so the transaction goes on whatever the outcome is.
+ * Returns an error if the savepoint could not be made or ended. */
 int verge__change_dead(verge__connection *connection, verge__call *call);
 
 /* ---- words.c: without the lock ---- */
 
-/* Keeps the words of this thread's last error, for verge_durable_error. */
+/* Keeps the words about this thread's last error, for verge_durable_error. */
 void verge__keep_words(verge_durable *durable, int error);
 /* Keeps words about a call that is refused before the store is asked. Returns the error. */
 int verge__refuse(verge_durable *durable, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
 #define VERGE__CONTRACT_WORDS \
     "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
-/* A thread has made a step: tells the first failure, and when the store answers again. */
+/* Call it after a step of a thread. It tells the log about the first failure, and when the store answers again. */
 void verge__note_step(verge_durable *durable, bool *is_failing, int error);
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -427,25 +442,27 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns);
 
 /* ---- show.c ---- */
 
-/* By the keeper, after a renewal: if somebody looks, asks the store who owns which shards, how many timers are dead,
- * and for the first timers that are overdue or dead. */
+/* By the keeper, after a renewal: if somebody looks at the panel, reads the owners of shards, the number of dead
+ * timers, and the first timers that are overdue or dead. */
 int verge__read_shown(verge_durable *durable);
 
 /* ---- calls.c ---- */
 
 int verge__perform(verge_durable *durable, verge__call *call); /* lets the writer make the call, and waits for it */
-/* Lets the writer, or in a handler this thread, call `read` with the question. */
+/* Lets the writer call `read` with the question. In a handler with a transaction, this thread calls it. */
 int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question);
 void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
 void verge__call_finish(verge__call *call, int result);
 
-/* After an insert: VERGE__ID_TAKEN if another timer has an id that we have made. */
+/* Call it after an insert. Returns VERGE__ID_TAKEN if another timer has an id that this node has made. If the caller
+ * gave the id, the outcome of the row becomes -EEXIST. */
 int verge__find_taken(verge__row *rows, size_t count);
 
-/* In the transaction that has inserted or moved rows: notifies other nodes of those that are near and theirs. */
+/* Notifies the owners of rows that are due soon, unless this node is the owner. Call it in the transaction that has
+ * inserted or moved the rows. */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
-/* After its commit: puts into the window what is near and ours. */
+/* Puts rows of this node's shards that are due soon into the window. Call it after the commit. */
 void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
 verge__row verge__moved_row(const verge__change *change);
 
@@ -456,20 +473,21 @@ typedef struct verge__current {
     verge__firer *firer;
     bool has_transaction;
     bool has_savepoint;
-    bool is_broken;          /* the savepoint could not be made */
+    bool is_broken;          /* the savepoint could not be made or ended: the batch fails */
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
-    size_t back_mark;
-    const verge__row *row; /* of the timer */
-    uint64_t until_ns;     /* outside: when the claim ends, on the local clock */
-    bool is_lost;          /* outside: the timer was cancelled or moved, or another node has it */
+    size_t back_mark;        /* the length of `back` before the handler ran */
+    const verge__row *row;   /* of the timer */
+    uint64_t until_ns;       /* outside: local time when the claim ends */
+    bool is_lost;            /* outside: the timer was cancelled or moved, or another node has it */
 } verge__current;
 
-verge__current *
-verge__current_of(const verge_durable *durable);   /* NULL: this thread runs no handler with a transaction */
+/* Returns NULL if this thread runs no handler with a transaction. */
+verge__current *verge__current_of(const verge_durable *durable);
 int verge__current_begin(verge__current *current); /* makes the savepoint, if there is none */
+/* Notes a row that the handler has scheduled or moved. */
 int verge__current_scheduled(verge__current *current, const verge__row *row);
-/* The row of a timer of the batch that this batch has taken, and that has not ended: its handler has not returned, or
- * it fires again. key NULL: by its id. NULL: there is none. */
+/* Finds a timer of this batch that has not ended: its handler has not returned, or it fires again. Looks for the id if
+ * key is NULL, otherwise for the handler and key. Returns its row, or NULL. */
 const verge__row *verge__find_in_batch(const verge__current *current, uint64_t id, const char *handler, const void *key,
                                        size_t key_size);
 

@@ -11,7 +11,8 @@
  *
  * If the process dies before COMMIT, nothing has changed. A handler that is registered `outside` runs between two
  * transactions instead. The first one claims the timer: it counts the attempt and sets the due time to run_ns from now.
- * The second one completes the timer: it deletes the row, if no other node has claimed it since.
+ * The second one completes the timer: it deletes the row, and inserts it again for a retry or the next tick. If the row
+ * was claimed, moved or cancelled since, the second one changes nothing.
  */
 #define _GNU_SOURCE
 
@@ -23,8 +24,9 @@
 #include "base/assert.h"
 #include "durable/firing.h"
 
+/* How long timers wait before they are tried again, and how long a firer sleeps. */
 #define BUSY_NAP_NS UINT64_C(5000000)      /* after another transaction was in the way */
-#define LOCKED_NAP_NS UINT64_C(50000000)   /* before a row is tried again that another transaction has locked */
+#define LOCKED_NAP_NS UINT64_C(50000000)   /* after another transaction had locked the row */
 #define LOST_NAP_NS UINT64_C(100000000)    /* after the store was lost */
 #define FAILED_NAP_NS UINT64_C(1000000000) /* after the store refused, for example because its disk is full */
 #define COMPLETE_NAP_MS 50
@@ -36,12 +38,12 @@
 typedef struct verge__plan {
     uint64_t now_ns;
     bool is_outside;
-    bool is_full;                                 /* no timer may join later */
-    bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* in this batch */
+    bool is_full;                                 /* no timer may be added later */
+    bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* whether the batch has a timer of the handler */
 } verge__plan;
 
-/* Whether the batch may have timers of both handlers. A timer whose handler runs outside is claimed alone, just before
- * it runs. */
+/* Returns whether a timer of the handler may be in one batch with the timers that the batch has. A timer whose handler
+ * runs outside is claimed alone, just before it runs. A handler with limits in the cluster has batches of its own. */
 static bool may_share(const verge__firer *firer, const verge__handler *handler) {
     if (firer->target_count == 0) {
         return true;
@@ -54,7 +56,7 @@ static bool may_share(const verge__firer *firer, const verge__handler *handler) 
            (first == handler && firer->target_count < verge__permit_size(handler));
 }
 
-/* Whether the timer may be part of the batch. */
+/* Returns whether a timer of the handler may be added to the batch. */
 static bool may_join(const verge__firer *firer, const verge__handler *handler, const verge__plan *plan) {
     const verge_durable *durable = firer->durable;
     return may_share(firer, handler) &&
@@ -82,7 +84,7 @@ static void add_target(verge__firer *firer, uint32_t index, verge__plan *plan) {
     }
 }
 
-/* Under the lock: whether this firer must wait for another one. */
+/* Under the lock: returns whether this firer must wait for another one. */
 static bool is_held(const verge_durable *durable) {
     return (durable->is_careful && durable->is_careful_running) || durable->is_baton_taken;
 }
@@ -113,7 +115,7 @@ static void fill_batch(verge__firer *firer, verge__plan *plan) {
             add_target(firer, index, plan);
         } else if (verge__has_limits(handler)) {
             verge__window_hold(durable, index, false);
-        } else { /* the batch is that of another handler alone */
+        } else { /* the batch is for another handler alone */
             verge__window_file(durable, index, plan->now_ns);
         }
     }
@@ -122,8 +124,8 @@ static void fill_batch(verge__firer *firer, verge__plan *plan) {
     durable->outside_running += firer->target_count > 0 && plan->is_outside;
 }
 
-/* Only one firer at a time begins a transaction. The timers that it leaves are for the next firer. If the store has
- * one writer, the firer keeps the baton until its transaction has ended. */
+/* Takes the baton if there are timers for a batch. Only one firer at a time begins a transaction. The next firer gets
+ * the timers that do not fit into this batch. */
 static bool take_baton(verge__firer *firer, verge__plan *plan) {
     verge_durable *durable = firer->durable;
     firer->target_count = 0;
@@ -157,17 +159,17 @@ static void pass_baton(verge__firer *firer) {
 
 /* ---- a batch in its transaction ---- */
 
-/* Finds out about targets that got no row: is the row gone, or not due yet? (Not due yet: the store's clock was set
- * back.) Has another transaction locked it, or does the shard belong to another node? (The shards that are still ours
- * are locked, so their epochs are as they were.) One query asks for all of them. There may be thousands: a scan that
- * overlaps with batches adds rows that have been fired meanwhile. */
+/* Finds out why targets got no row. The row may be gone. It may not be due yet, if the store's clock was set back.
+ * Another transaction may have locked it, or its shard may belong to another node. (This transaction has locked the
+ * shards that are still ours, so their epochs cannot change.) One query asks for all such targets. There may be
+ * thousands of them: a scan that overlaps with batches adds hints for rows that have been fired meanwhile. */
 static int look_for_missing(verge__firer *firer) {
     verge__connection *connection = firer->connection;
     size_t missing_count = 0;
     for (size_t i = 0; i < firer->target_count; i++) {
         const verge__fired *fired = &firer->fired[i];
         if (!fired->is_there && fired->row.id != 0) {
-            return -ENOMEM; /* for its copy */
+            return -ENOMEM; /* there was a row, but no memory for its copy */
         }
         if (!fired->is_there) {
             firer->missing[missing_count++] = (verge__change){.id = firer->targets[i].id};
@@ -193,7 +195,8 @@ static int look_for_missing(verge__firer *firer) {
     return error;
 }
 
-/* Somebody has given its key to another timer: with SQL in the handler's transaction, say. */
+/* After the insert: gives up timers that could not be inserted again, because another timer got their key meanwhile (by
+ * SQL in the handler's transaction, say). */
 static int bury_keyless(verge__firer *firer) {
     const verge__row *row = &firer->back[firer->scheduled_count];
     int error = 0;
@@ -247,9 +250,9 @@ static int fire_batch(verge__firer *firer, bool is_counted) {
     return error;
 }
 
-/* The commit of a batch needs no mark: if no answer comes, the batch is fired once more, and finds no rows, or rows
- * that are due later. But the commit that counts an attempt has one (must_know): an attempt that was counted without a
- * run may have been the last. */
+/* The commit of a batch needs no mark. If no answer comes, the batch is fired once more; if the commit had succeeded,
+ * it then finds no rows, or rows that are due later. A commit that counts an attempt has a mark (must_know). Otherwise
+ * an attempt could be counted without a call of the handler, and it may be the last one. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     verge_durable *durable = firer->durable;
     if (error != 0) {
@@ -264,8 +267,8 @@ int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     return error;
 }
 
-/* Counts the attempt in a commit of its own. For a batch of one timer after a crash: this timer may be the one that
- * ended the process. */
+/* Counts the attempt in a commit of its own, for a batch of one timer after a crash: this timer may have killed the
+ * process. */
 static int count_attempt(verge__firer *firer) {
     const int error =
         verge__firer_end(firer, firer->durable->store->count_attempt(firer->connection, &firer->targets[0]), true);
@@ -408,7 +411,7 @@ static void end_hint(verge_durable *durable, uint32_t index, const verge__fired 
         hint->due_ns = fired->again_ns;
         verge__window_file(durable, index, fired->again_ns);
     } else if (!comes_again && hint->is_moved) {
-        verge__window_file(durable, index, hint->due_ns); /* it was reset meanwhile, or this looked so */
+        verge__window_file(durable, index, hint->due_ns); /* the timer was moved meanwhile, or this is possible */
     } else if (fired->ending == ENDS_LOCKED) {
         verge__window_file(durable, index, fired->again_ns);
     } else {
@@ -416,9 +419,10 @@ static void end_hint(verge_durable *durable, uint32_t index, const verge__fired 
     }
 }
 
-/* After a success, batches grow again. After an error, they begin anew with one timer, so that a timer that cannot be
- * fired does not hold up others. If the connection was lost while handlers ran, one of them may be the reason: a
- * handler that is slower than the lease, say. As after a death, attempts are counted then (is_careful). */
+/* After a success, batches grow again. If the store refuses a batch, the next one has one timer, so that a timer that
+ * cannot be fired does not hold up others. If the connection was lost while handlers ran, one of them may be the
+ * reason: a handler that is slower than the lease, say. Batches then have one timer, too, and attempts are counted, as
+ * after a death (is_careful). */
 static void note_success(verge_durable *durable, int error, bool has_run) {
     const uint32_t batch = durable->options.batch;
     if (verge__is_lost(error) && has_run) {
@@ -436,7 +440,7 @@ static void note_success(verge_durable *durable, int error, bool has_run) {
     (void)pthread_cond_broadcast(&durable->due); /* wakes firers that had to wait (is_held) */
 }
 
-/* Tells which timers have died, and why a transaction may have been lost while handlers ran. */
+/* Tells the log which timers have died, and why a transaction may have been lost while handlers ran. */
 static void tell_batch(verge__firer *firer, int error) {
     verge_durable *durable = firer->durable;
     for (size_t i = 0; i < firer->target_count && error == 0; i++) {
@@ -451,7 +455,7 @@ static void tell_batch(verge__firer *firer, int error) {
         }
     }
     if (verge__is_lost(error) && firer->slowest_ns > durable->options.lease_ns &&
-        durable->said.undone_id != firer->slowest_id) { /* once for each timer: it is tried again */
+        durable->said.undone_id != firer->slowest_id) { /* not again when the same timer is tried again */
         const char *handler = durable->handlers[firer->slowest_handler].name;
         durable->said.undone_id = firer->slowest_id;
         verge__log(durable,
@@ -464,7 +468,7 @@ static void tell_batch(verge__firer *firer, int error) {
     }
 }
 
-/* Under the lock: the hints of the batch wait again, or are dropped. Returns whether the store's clock went back. */
+/* Under the lock: files or drops the hints of the batch. Returns whether the store's clock went back. */
 static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
     verge_durable *durable = firer->durable;
     bool is_early = false;
@@ -486,7 +490,7 @@ static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
     return is_early;
 }
 
-/* Under the lock: the handlers of the batch may run again, and so may timers that are held. */
+/* Under the lock: the batch does not count for the limits of its handlers any more, so held timers may run. */
 static void end_limits(verge__firer *firer, const verge__plan *plan) {
     verge_durable *durable = firer->durable;
     for (uint32_t i = 0; i < durable->handler_count; i++) {
@@ -507,7 +511,7 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
         has_run |= firer->fired[i].has_run && !plan->is_outside;
     }
     if (error == 0) {
-        /* Without the rows of retries and next ticks: end_hint files those. */
+        /* Only rows that handlers have scheduled: end_hint files the hints of retries and next ticks. */
         verge__rows_committed(durable, firer->connection, firer->back, firer->scheduled_count);
     }
     verge__lock(durable);
@@ -527,7 +531,7 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
     }
 }
 
-/* The batch may not run yet, by a limit of the cluster: its timers are held, before those that are held already. */
+/* A limit of the cluster does not allow the batch yet: holds its timers, before those that are held already. */
 static void put_off(verge__firer *firer, const verge__plan *plan) {
     verge_durable *durable = firer->durable;
     verge__lock(durable);
@@ -538,7 +542,7 @@ static void put_off(verge__firer *firer, const verge__plan *plan) {
     verge__unlock(durable);
 }
 
-/* Fires the batch, in the transaction that begin has begun. */
+/* Fires the batch, in the transaction that verge__begin has begun. */
 static int fire(verge__firer *firer, const verge__plan *plan, bool is_counted) {
     firer->fired_count = 0;
     firer->back_count = 0;
@@ -575,7 +579,7 @@ verge__progress verge__firer_step(verge__firer *firer) {
     if (error == 0) {
         verge__lock(durable);
         if (!plan.is_full) {
-            fill_batch(firer, &plan); /* adds timers that became due while it waited for the transaction */
+            fill_batch(firer, &plan); /* adds timers that became due while the transaction began */
         }
         const bool is_counted = durable->is_careful && firer->target_count == 1 && !plan.is_outside;
         verge__unlock(durable);
@@ -595,7 +599,7 @@ verge__progress verge__firer_step(verge__firer *firer) {
     return error == 0 ? VERGE__WORKED : VERGE__FAILED;
 }
 
-/* Under the lock: waits until the next timer is due, or until a call or a scan has added an earlier one. */
+/* Under the lock: waits until the next timer is due, or until this firer is woken (an earlier timer was added, say). */
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
     const uint64_t in_wheel_ns = verge__window_next_wakeup(&durable->window);
@@ -622,12 +626,12 @@ void *verge__firer_run(void *argument) {
     bool is_over = false;
     while (!is_over) {
         verge__progress progress = verge__firer_step(firer);
-        if (progress == VERGE__IDLE && firer->is_failing) { /* others may have done its work: is the store back? */
+        if (progress == VERGE__IDLE && firer->is_failing) { /* nothing is due: finds out whether the store is back */
             const int error = verge__connect(durable, &firer->connection);
             verge__note_step(durable, &firer->is_failing, error);
             progress = error == 0 ? VERGE__WORKED : VERGE__FAILED;
         }
-        if (progress == VERGE__FAILED) { /* more timers may be due, but the store must not be asked all the time */
+        if (progress == VERGE__FAILED) { /* more timers may be due, but the store is not asked without a pause */
             const bool is_lost = firer->connection == NULL;
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};
             (void)nanosleep(&nap, NULL);

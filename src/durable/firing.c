@@ -39,7 +39,7 @@ void *verge_durable_transaction(const verge_durable_firing *firing) {
         return NULL;
     }
     if (verge__current_begin(current) != 0) {
-        return NULL; /* what the handler writes would not be part of the transaction */
+        return NULL; /* the store has failed: writes of the handler would not be part of the transaction */
     }
     return current->firer->connection->store->handle(current->firer->connection);
 }
@@ -51,7 +51,7 @@ void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t dela
     }
 }
 
-/* ---- rows that are inserted with the batch, or were by a handler: for the window, after the commit ---- */
+/* ---- firer->back: rows that handlers have inserted, and rows that the batch inserts ---- */
 
 int verge__keep_back(verge__firer *firer, const verge__row *row) {
     if (firer->back_count == firer->back_capacity) {
@@ -67,8 +67,8 @@ int verge__keep_back(verge__firer *firer, const verge__row *row) {
     return 0;
 }
 
-/* Of what a handler has scheduled or moved only id and time are kept, and the name if it is that of a handler of ours:
- * the rest is the caller's memory. */
+/* Keeps the id and the time, for the window. The other pointers of the row are to memory of the caller. So the
+ * handler's name is kept only if the handler is registered here, where it has a copy of the name. */
 int verge__current_scheduled(verge__current *current, const verge__row *row) {
     verge_durable *durable = current->firer->durable;
     verge__row kept = {
@@ -127,7 +127,7 @@ void verge__visit_fired(void *context, const verge__row *row) {
     const size_t rule_size = row->rule == NULL ? 0 : strlen(row->rule) + 1;
     char *memory = malloc(row->key_size + row->payload_size + rule_size + 1);
     if (memory == NULL) {
-        return; /* no memory: it counts as missing, and look_for_missing then gives the transaction up */
+        return; /* there is no memory: the row counts as missing, and look_for_missing makes the batch fail */
     }
     memcpy(memory, row->payload, row->payload_size);
     fired->row.payload = memory;
@@ -162,7 +162,7 @@ const char *verge__verdict_before(const verge_durable_handler_options *options, 
     return NULL;
 }
 
-/* The next tick of a periodic timer; VERGE_NEVER: there is none. An error: that of verge__rule_next. */
+/* Computes the next tick of a recurring timer; VERGE_NEVER: there is none. Returns an error of verge__rule_next. */
 static int next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_next_ns, uint64_t *ret_missed) {
     verge_interval interval;
     verge_tick tick = {0};
@@ -264,11 +264,12 @@ uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired) {
 
 int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted) {
     verge__connection *connection = firer->connection;
-    const bool was_counted = is_counted && fired->row.attempt > 0; /* not if somebody had locked the row for a moment */
+    /* The attempt was not counted if another transaction had locked the row at that moment. */
+    const bool was_counted = is_counted && fired->row.attempt > 0;
     verge__run run = {.attempt = fired->row.attempt + !was_counted, .now_ns = verge__fired_at(firer, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {
-        fired->row.attempt = run.attempt - 1; /* this one was counted, perhaps, but does not begin */
+        fired->row.attempt = run.attempt - 1; /* this attempt does not begin, even if it was counted */
         return verge__make_dead(firer, fired, reason);
     }
     verge__current current = {

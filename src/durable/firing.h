@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* durable/firing.h - one firing of a timer: its row, its handler, and what the handler's result means for the row. A
+/* durable/firing.h - one firing of a timer: its row, its handler, and what the handler's verdict means for the row. A
  * firer fires timers in batches. */
 #ifndef VERGE_SRC_DURABLE_FIRING_H
 #define VERGE_SRC_DURABLE_FIRING_H
@@ -7,20 +7,20 @@
 #include "durable/durable_internal.h"
 
 typedef enum verge__ending {
-    ENDS_GONE = 0, /* the row does not exist, or its shard is not ours */
+    ENDS_GONE = 0, /* the row does not exist, or its shard belongs to another node */
     ENDS_EARLY,    /* the row exists, but is not due yet */
-    ENDS_LOCKED,   /* another transaction has locked the row: somebody's, who has cancelled it, say */
+    ENDS_LOCKED,   /* another transaction has locked the row: one that cancels the timer, say */
     ENDS_DONE,
     ENDS_AGAIN, /* the row is inserted again, for a retry or the next tick */
     ENDS_DEAD,
 } verge__ending;
 
-/* A target and what becomes of it. */
+/* A target, and what becomes of it. */
 typedef struct verge__fired {
     verge__row row;
-    void *memory; /* of the row's key and payload */
+    void *memory; /* of the row's payload, key and rule */
     uint32_t handler;
-    bool is_there;
+    bool is_there; /* the store has returned the row */
     bool has_run;
     verge__ending ending;
     const char *reason; /* DEAD: why */
@@ -38,33 +38,32 @@ typedef struct verge__run {
     uint64_t retry_after_ns;
 } verge__run;
 
-/* A row that take or claim has returned, for the firer. */
+/* Copies a row that take or claim has returned. The context is the firer. */
 void verge__visit_fired(void *context, const verge__row *row);
 
-/* When it fires: the time of the transaction. */
+/* Returns when the timer fires: store time at the begin of the transaction, or its due time if that is later. */
 uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired);
 
-/* Whether the timer is dead before its handler runs: too old, or too many attempts. NULL: no; otherwise why. */
+/* Returns why the timer is to be given up before its handler runs: too old, or too many attempts. NULL: it is not. */
 const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
                                   uint32_t attempt, uint64_t now_ns);
 void verge__run_handler(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                         verge__current *current, verge__run *run);
 
-/* After the handler has run, and its row was deleted or completed: does what the verdict says, in the same
- * transaction. */
+/* Does what the verdict says. Call it after the handler has run, in the transaction that has deleted the row. */
 int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
                          const verge__run *run);
 int verge__make_dead(verge__firer *firer, verge__fired *fired, const char *reason);
 
-/* A whole firing, in the transaction that took the row. */
+/* Runs the handler and does what its verdict says, in the transaction that took the row. */
 int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted);
 
 /* ---- firer.c ---- */
 
 /* Ends the firer's transaction: commits if error is 0, otherwise rolls back. must_know: if no answer comes, finds out
- * whether it was committed. */
+ * whether the transaction was committed. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know);
-bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* naps; false: it is too late */
+bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* takes a nap; false: it is too late */
 
 /* ---- permits.c ---- */
 

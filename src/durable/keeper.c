@@ -20,7 +20,7 @@ static void own_shard(verge_durable *durable, const verge__shard *shard) {
     }
 }
 
-/* Takes over the store's answer about what this node owns. Returns whether it has lost a shard. */
+/* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. */
 static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
@@ -41,7 +41,7 @@ static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     return has_lost;
 }
 
-/* Returns how many of the shards are those of a node that has died. */
+/* Returns how many of the shards were owned by a node that has died. */
 static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acquired) {
     uint32_t of_dead = 0;
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
@@ -56,8 +56,9 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
     return of_dead;
 }
 
-/* Gives back the shards above this node's share, for nodes that have fewer. From here on, no timer of these shards is
- * fired. If one is being fired now, its transaction has locked the row of the shard, and the release waits for it. */
+/* Gives back the shards above this node's share, for nodes that have fewer. From now on, this node begins no firing of
+ * timers of these shards. A transaction that is firing such timers has locked the row of the shard. On PostgreSQL, that
+ * shard is then not released now, but at the next renewal. */
 static int release_surplus(verge_durable *durable, uint32_t share) {
     verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
@@ -98,7 +99,7 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     verge__cluster cluster;
     verge__connection *connection = durable->keeper.connection;
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
-    VERGE__THEN(error, verge__read_controls(durable, cluster.control_revision)); /* before it may fire */
+    VERGE__THEN(error, verge__read_controls(durable, cluster.control_revision)); /* before the node gets a shard */
     if (error != 0) {
         return error;
     }
@@ -125,7 +126,7 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     return error;
 }
 
-/* When to renew next: in time for the own lease, and at the moment at which the lease of another node ends. */
+/* Decides when to renew next: in time for the node's lease, or earlier if the lease of another node ends before. */
 static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     uint64_t wait_ns = durable->options.lease_ns / 3;
     if (durable->options.rescan_ns < wait_ns) {
@@ -166,7 +167,7 @@ typedef struct verge__page {
     uint64_t last_due_ns;
     uint64_t last_id;
     uint32_t unknown; /* rows whose handler is not registered */
-    bool is_told; /* the rows come from notifications: they are committed now. (A scan saw its rows some time ago) */
+    bool is_told;     /* the rows come from notifications, so they were committed just now */
     uint32_t found_count;
     struct {
         uint64_t id;
@@ -220,7 +221,7 @@ static void visit_notified(void *context, const verge__row *row) {
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
     durable->keeper.scan_now |=
-        is_near && row->handler[0] == '\0'; /* the timer was moved, and only a scan finds its handler */
+        is_near && row->handler[0] == '\0'; /* an older version has moved the timer: only a scan finds its handler */
     verge__unlock(durable);
     if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
         visit_row(context, row);
@@ -234,7 +235,7 @@ static void lose_connection(verge_durable *durable) {
     durable->keeper.scan_at_ns = durable->keeper.scan_all_at_ns = 0;
 }
 
-/* Waits. Meanwhile, notifications tell of timers that other nodes have scheduled. */
+/* Waits, and meanwhile hears notifications about timers that others have started or moved. */
 static void wait(verge_durable *durable, uint64_t wait_ns) {
     verge__page page = {.durable = durable, .is_told = true};
     verge__connection *connection = durable->keeper.connection;
@@ -250,33 +251,33 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
 
 /* Which rows a scan reads, and why the window misses none (D6)
  *
- * Let a row be due at d, inserted (or moved) at i, and committed at c. Scan k begins at s(k) and ends at the row that
- * is due at R(k) = s(k) + horizon_ns, so that R is read_until_ns. It begins with what is due at R(k - 1), or before.
+ * Let a row be due at d, inserted (or moved) at i, and committed at c. Scan k takes place at s(k). It reads rows that
+ * are due up to R(k) = s(k) + horizon_ns; R is read_until_ns. The first row that it reads is due at R(k - 1) or before.
  * Let k be the first scan with d <= R(k).
  *
  * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen. Then the
  * owner is told of the row:
  *   - If the thread that commits belongs to the owner of the shard, it puts the row into the window.
- *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. This is so: from
- *     c > s(k) follows d <= s(k) + horizon_ns < c + horizon_ns, and c <= i + lease_ns, since a transaction of ours is
- *     over within the lease. If it took longer, or if the shard was its own at i and is another's at c, the node
- *     notifies after the commit.
- *   - If a user commits (schedule_in), c is not known: such a transaction always notifies.
- * An owner that is told of a row with d > R ignores this: k is a later scan, so c <= s(k). The node hears notifications
- * between scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans
- * all rows. It also does so after it has got a shard. All nodes of a store must have the same options.
+ *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. This condition
+ *     holds: from c > s(k) follows d <= s(k) + horizon_ns < c + horizon_ns, and c <= i + lease_ns, since a transaction
+ *     of a node is over within the lease. If the transaction took longer, or if the shard was the node's own at i and
+ *     is another's at c, the node notifies after the commit.
+ *   - If a user commits (verge_durable_start_in), c is not known: such a transaction always notifies.
+ * If d > R, the owner ignores the notification: k is a later scan, so c <= s(k). The node hears notifications between
+ * scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans all rows.
+ * It also scans all rows after it has got a shard. All nodes of a store must have the same horizon_ns and lease_ns.
  *
  * So a scan could always begin at R(k - 1). Usually it begins with the first row of all. This costs little, and finds
  * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
- * that were fired, and a scan of all rows has to pass them: a second for two or three million. If such scans take long,
- * and the store has notifications, they are made for one part in SCAN_SHARE of the time only. They are then made in
- * pieces, with a rest after each. In the rests, the lease is renewed, notifications are heard, and other scans go
- * on. */
+ * that were fired, and a scan of all rows has to pass them. This takes a second for two or three million rows. If such
+ * scans take long, and the store has notifications, they take at most one part in SCAN_SHARE of the time. They are then
+ * made in pieces, with a rest after each. In the rests, the lease is renewed, notifications are heard, and other scans
+ * go on. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
-    FROM_LEASES_AGO, /* finds what a node that died may have left */
-    FROM_THE_CUT,    /* the window was full */
+    FROM_LEASES_AGO, /* finds timers that a node that died may have left */
+    FROM_THE_CUT,    /* after the window was full */
 } verge__scan_from;
 
 typedef struct verge__scan {
@@ -290,12 +291,12 @@ typedef struct verge__scan {
 } verge__scan;
 
 #define SCAN_SHARE 100
-#define SCAN_REST 4   /* a rest is so many times as long as the piece before it took */
-#define PIECE_AGES 16 /* a piece spans one part in so many of its age */
+#define SCAN_REST 4   /* a rest takes this many times as long as the piece before it */
+#define PIECE_AGES 16 /* if the rows of a piece were due t ago, the piece spans t / PIECE_AGES */
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
 
-/* Under the lock: sets after which row the scan begins. */
+/* Under the lock: sets the row after which the scan begins. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__page *page = &scan->page;
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
@@ -319,9 +320,8 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     memcpy(scan->shards, durable->owned, scan->shard_count * sizeof(scan->shards[0]));
     scan->now_ns = verge__store_now(durable);
     begin_page(durable, from, scan);
-    /* Set before the store is asked: timers that are committed from now on are put into the window by the thread that
-     * commits them. A scan in pieces would come to new rows too late, so it ends where the window
-     * was read already. */
+    /* read_until_ns is set before the store is asked: from now on, a thread that commits timers puts them into the
+     * window. A scan in pieces would come to new rows too late, so it ends where the window was read already. */
     scan->until_ns = is_in_pieces ? durable->keeper.read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->keeper.read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;
@@ -331,7 +331,7 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     }
 }
 
-/* Reads one page, of rows that are due by end_ns. */
+/* Reads one page of rows that are due by end_ns. */
 static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns) {
     verge__page *page = &scan->page;
     const uint64_t asked_ns = verge__local_now(durable);
@@ -355,7 +355,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
 }
 
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
-    if (error != 0) { /* the rest must be read again */
+    if (error != 0) { /* the rows that were not read need another scan */
         (void)verge__set_flag(durable, &durable->keeper.scan_now, true);
     }
     *ret_took_ns = scan->took_ns;
@@ -374,7 +374,7 @@ static int scan_whole(verge_durable *durable, verge__scan_from from, uint64_t *r
     return end_scan(durable, &scan, error, ret_took_ns);
 }
 
-/* Where the next piece ends. */
+/* Returns up to which due time the next piece reads. */
 static uint64_t piece_end(const verge__scan *scan) {
     const uint64_t after_ns = scan->page.last_due_ns;
     const uint64_t age_ns = scan->now_ns > after_ns ? scan->now_ns - after_ns : 0;
@@ -505,7 +505,7 @@ void verge__keeper_leave(verge_durable *durable) {
 void *verge__keeper_run(void *argument) {
     verge_durable *durable = argument;
     while (!is_ending(durable)) {
-        wait(durable, verge__keeper_step(durable, NULL)); /* even if there is no time left: it hears notifications */
+        wait(durable, verge__keeper_step(durable, NULL)); /* hears notifications, even if it does not wait */
     }
     return NULL;
 }

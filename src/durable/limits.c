@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers with limits: a rate, a concurrency, `outside` (a firer each, and one firer is left for the others), or
- * what verge_control says: paused, limits of the whole cluster (permits.c).
+ * Handlers with limits. A handler has limits if it has a rate or a concurrency, or if verge_control pauses it or has
+ * limits for the cluster (permits.c). A handler `outside` has a limit, too: each of its timers keeps a firer busy, and
+ * one firer is left for the other handlers.
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
- * wheel, so that nobody looks at it again and again. When the handler may run again, as many timers are released to the
- * wheel as may run: when a batch has ended, or at next_allowed_ns.
+ * wheel, so that no poll finds it again and again. When a batch has ended, or at next_allowed_ns, as many timers as may
+ * run are released: they go back to the wheel.
  *
- * A handler with limits gets a share of the window, and so does one whose priority is not the highest. Otherwise the
- * timers of a slow handler would fill the window, and those of all others would have to wait. The handlers with limits
- * have half of the window, in equal shares. Rows beyond the share are cut off, as if the window was full; when half of
- * the share is free, a scan finds them. The same holds for what the shares leave to all others.
+ * A handler with limits gets a share of the window, and so does a handler whose priority is not the highest. Otherwise
+ * the timers of a slow handler would fill the window, and all other timers would have to wait. The handlers with shares
+ * have half of the window, in equal parts. Rows beyond a share are cut off, as if the window was full. When half of the
+ * share is free, a scan finds them. The other handlers use the rest of the window, in the same way.
  */
 #define _GNU_SOURCE
 
@@ -45,8 +46,8 @@ static uint32_t share_of(const verge_durable *durable) {
     return share < 1 ? 1 : (uint32_t)share;
 }
 
-/* Each handler with a share has one hint at least. If that is more than half of the window, it has so many more places:
- * the other half is left for the others. */
+/* Each handler with a share may have at least one hint. If these are more than half of the window, the window gets more
+ * places, so that the other half is left for the other handlers. */
 size_t verge__window_places(const verge_durable *durable) {
     const size_t half = durable->options.window_max / 2;
     return durable->options.window_max + (durable->limited_count > half ? durable->limited_count - half : 0);
@@ -85,7 +86,7 @@ void verge__note_run(verge__handler *handler, uint64_t now_ns) {
 
 /* ---- held timers ---- */
 
-/* How many timers of the handler may run now. */
+/* Returns how many held timers of the handler may be released now. */
 static uint64_t room_of(const verge_durable *durable, const verge__handler *handler, uint64_t now_ns) {
     if (handler->held_count == 0 || handler->released_count > 0 || !verge__may_run(durable, handler, false, now_ns)) {
         return 0;
@@ -116,7 +117,7 @@ uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns) {
     for (uint32_t i = 0; i < durable->handler_count && durable->held_count > 0; i++) {
         const verge__handler *handler = &durable->handlers[i];
         if (handler->held_count == 0 || handler->released_count > 0 || is_busy(durable, handler)) {
-            continue; /* the end of a batch, or of what was released, comes first */
+            continue; /* nothing is released before a batch ends, or the released timers have fired */
         }
         const uint64_t at_ns = handler->next_allowed_ns < now_ns ? now_ns : handler->next_allowed_ns;
         next_ns = at_ns < next_ns ? at_ns : next_ns;

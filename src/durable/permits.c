@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of the whole cluster. If a handler has some, its timers fire in batches of their own, and the firer asks the
- * store before such a batch begins: a permit, in a short transaction of its own, which locks the handler's row of
- * verge_control.
+ * Limits of the whole cluster. The timers of a handler with such limits fire in batches of their own. Before such a
+ * batch begins, the firer asks the store for a permit. This is a short transaction of its own, which locks the
+ * handler's row of verge_control.
  *
- *   concurrency   A batch that runs, or waits to, has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
+ *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
  *                 run if fewer than `concurrency` tickets are before its own. So batches run in the order in which they
- *                 have asked. The row ends with the batch; and also when its node has died, when the batch takes longer
- *                 than it may, or when a batch that waits has not asked for VERGE__PERMIT_WAIT_NS.
+ *                 have asked. The row is deleted when the batch ends. The row of another batch is deleted if its node
+ *                 has died, if it runs for longer than run_ns, or if it waits and has not asked for
+ *                 VERGE__PERMIT_WAIT_NS.
  *   rate          next_run is when the rate allows the next timer. A batch reserves as many times as it has timers, and
- *                 moves next_run behind them. If its first time is not yet there, the batch is held until then, and
- *                 runs without asking again.
+ *                 moves next_run behind them. If the first of these times is in the future, the batch is held until
+ *                 then, and needs no other permit for the rate.
  */
 #define _GNU_SOURCE
 
@@ -18,7 +19,7 @@
 
 #include "durable/firing.h"
 
-#define RATE_PARTS 20 /* a batch has the timers of this part of a second */
+#define RATE_PARTS 20 /* a batch has at most the timers of 1 / RATE_PARTS seconds, but at least one */
 
 bool verge__needs_permit(const verge__handler *handler) {
     return handler->control.concurrency != 0 || handler->control.rate != 0;
@@ -32,7 +33,7 @@ uint32_t verge__permit_size(const verge__handler *handler) {
     return handler->granted_count > 0 ? handler->granted_count : rate < RATE_PARTS ? 1 : rate / RATE_PARTS;
 }
 
-/* Under the lock: the question for the firer's batch. False: it need not ask. */
+/* Under the lock: makes the question for the firer's batch. Returns false if the batch needs no permit. */
 static bool prepare(verge__firer *firer) {
     verge_durable *durable = firer->durable;
     verge__handler *handler = &durable->handlers[firer->fired[0].handler];
@@ -42,7 +43,7 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    uint32_t slot = 0; /* the same one if it asks again: then it keeps its ticket */
+    uint32_t slot = 0; /* the lowest free slot. So a batch that asks again has the same slot, and keeps its ticket */
     while (handler->slots >> slot & 1) {
         slot++;
     }

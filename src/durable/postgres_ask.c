@@ -55,8 +55,9 @@ static const char *const texts[STATEMENT_COUNT] = {
     [PROBE] = "SELECT t.id, t.due, coalesce(s.epoch, 0) FROM verge_timer t LEFT JOIN verge_shard s "
               "ON s.shard = t.shard WHERE t.id = ANY ($1::bigint[])",
     [EXISTING_ROWS] = "SELECT " ROW_COLUMNS " FROM verge_timer WHERE id = ANY ($1::bigint[])",
-    /* By ctid, as to go through the index once more costs more. Of a row that was changed when the statement had begun,
-     * the new version is locked, and not deleted: it counts as locked by another transaction, and is tried again. */
+    /* Rows are deleted by ctid, since another lookup in the index would cost more. If a row was changed after the
+     * statement had begun, its new version is locked but not deleted. It then counts as locked by another transaction,
+     * and is tried again. */
     [TAKE] = "WITH " OWN " DELETE FROM verge_timer d WHERE d.ctid = ANY (ARRAY(SELECT t.ctid FROM verge_timer t WHERE "
              "t.id = ANY ($3::bigint[]) AND " IS_DUE_AND_OWN " FOR UPDATE SKIP LOCKED)) RETURNING " ROW_COLUMNS,
     [CLAIM] = "WITH " OWN ", old AS MATERIALIZED (SELECT " T_COLUMNS
@@ -116,7 +117,7 @@ static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 int verge__pg_error_of_state(const char *state, const char **ret_advice) {
     static const struct {
-        const char *state; /* its beginning */
+        const char *state; /* the SQLSTATE begins with it */
         int error;
         const char *advice;
     } known[] = {
@@ -170,7 +171,7 @@ int verge__pg_error_of(const verge__postgres *c, const PGresult *result) {
     return PQstatus(c->pg) != CONNECTION_OK ? -EHOSTUNREACH : error;
 }
 
-/* ---- asking, with a limit on how long the answer may take ---- */
+/* ---- queries, with a limit on how long the answer may take ---- */
 
 static bool wait_for_answer(verge__postgres *c) {
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
@@ -189,7 +190,6 @@ static bool wait_for_answer(verge__postgres *c) {
     return true;
 }
 
-/* The last result of what was sent, or the first that failed; NULL: the connection is lost. */
 PGresult *verge__pg_answer(verge__postgres *c, int sent) {
     PGresult *last = NULL;
     c->base.query_count++;
@@ -229,7 +229,6 @@ static int drop_answer(verge__postgres *c, int sent) {
     return error;
 }
 
-/* SQL without parameters; the answer is text. */
 int verge__pg_say(verge__postgres *c, const char *text) {
     return drop_answer(c, PQsendQuery(c->pg, text));
 }
@@ -256,7 +255,7 @@ int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parame
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result) {
     char name[16];
-    if (c->is_borrowed) { /* nothing of ours is left in it */
+    if (c->is_borrowed) { /* prepares no statement, which would stay in the caller's session */
         return verge__pg_ask_text(c, texts[which], p, ret_result);
     }
     (void)snprintf(name, sizeof(name), "verge_%d", (int)which);
@@ -270,7 +269,6 @@ int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const ver
     return verge__pg_ask_named(c, name, p, ret_result);
 }
 
-/* Asks, and is not interested in rows. */
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p) {
     PGresult *result;
     const int error = verge__pg_ask(c, which, p, &result);

@@ -31,7 +31,7 @@ void verge__postgres_disconnect(verge__connection *connection) {
 static const char *const keywords[] = {
     "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
 
-/* A connection that may have failed; NULL: no memory. */
+/* Returns a connection, which may have failed; NULL: there is no memory. */
 static PGconn *connect_to_server(const char *url) {
     const char *const values[] = {CONNECT_TIMEOUT_S, "verge-durable", "10", "10000", url, NULL};
     PGconn *pg = PQconnectdbParams(keywords, values, 1);
@@ -41,9 +41,9 @@ static PGconn *connect_to_server(const char *url) {
     return pg;
 }
 
-/* Why a connection could not be made. libpq has no code for that, only a text, whose language is the server's. So it is
- * tried once more, with a text that has the code: "... FATAL:  28P01: password authentication failed ...\nLOCATION:
- * ...". What the client says by itself has no code. */
+/* Finds out why a connection could not be made. libpq has no error code for this, only a text in the server's language.
+ * So this connects once more, with a text that includes the code: "... FATAL:  28P01: password authentication failed
+ * ...\nLOCATION: ...". If the error is one of the client, the text has no code, and the result is -EHOSTUNREACH. */
 static int explain_failure(const char *url) {
     const char *const values[] = {CONNECT_TIMEOUT_S, "verge-durable", "10", "10000", url, NULL};
     PGconn *pg = PQconnectStartParams(keywords, values, 1);
@@ -84,7 +84,7 @@ static int explain_failure(const char *url) {
     return error;
 }
 
-/* Whether there is a connection; otherwise why not. */
+/* Returns 0 if there is a connection; otherwise the error says why not. */
 static int check_connection(PGconn *pg, const char *url) {
     if (pg == NULL) {
         return -ENOMEM;
@@ -101,7 +101,7 @@ static void ignore_notice(void *context, const PGresult *result) {
     (void)result;
 }
 
-/* A server is known by the time when it was started. */
+/* Tells servers apart, by the time when they were started. */
 #define SERVER_ID "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
 
 static int read_session(verge__postgres *c, uint64_t *ret_process) {
@@ -116,9 +116,10 @@ static int read_session(verge__postgres *c, uint64_t *ret_process) {
     return error;
 }
 
-/* If the server's process is not the one that libpq was told of, there is a pooler in between. In session mode, each of
- * our connections has a process of its own all the time. In transaction mode, two idle connections usually share one,
- * or the process of a connection changes: what a session is told would be told to others, and be forgotten. */
+/* If the server's process is not the one that libpq was told of, a pooler is in between. Refuses it unless it is in
+ * session mode, in which each connection has a process of its own all the time. In transaction mode, two idle
+ * connections usually share a process, or the process of a connection changes. Settings and prepared statements of a
+ * session would then be lost, or apply to other sessions. */
 static int refuse_pooler(verge__postgres *c, uint64_t process) {
     enum { ROUNDS = 4 };
     int error = 0;
@@ -160,8 +161,8 @@ static int begin_session(verge__postgres *c, const verge__access *access) {
     return verge__pg_say(c, settings);
 }
 
-/* Whether a password seems to have characters that must be encoded: libpq would take its parts for a host, a port or a
- * database, and quote them. */
+/* Returns whether a password seems to have characters that must be encoded. libpq would take parts of the password for
+ * a host, a port or a database, and quote them in messages. */
 static bool is_misread(const char *url, const PQconninfoOption *option) {
     const char *host = strstr(url, "://") + 3;
     const bool has_at = strchr(host + strcspn(host, "/"), '@') != NULL;
@@ -177,7 +178,8 @@ static bool is_misread(const char *url, const PQconninfoOption *option) {
     return is_wrong;
 }
 
-/* Whether libpq understands the URL. Its message has a part of the URL: only one without a secret is passed on. */
+/* Returns 0 if libpq understands the URL. The message of libpq may quote the URL, so it is used only if the URL cannot
+ * have a password. */
 static int check_url(const char *url) {
     char *message = NULL;
     PQconninfoOption *parsed = PQconninfoParse(url, &message);
@@ -248,7 +250,7 @@ void *verge__postgres_handle(verge__connection *connection) {
     return c->pg;
 }
 
-/* One round trip: the answer also has the store's time. */
+/* One round trip begins the transaction and reads store time. */
 int verge__postgres_begin(verge__connection *connection) {
     verge__postgres *c = own(connection);
     const uint64_t asked_ns = verge__monotonic_ns();
@@ -291,7 +293,7 @@ static int find_out(verge__postgres *c, uint64_t mark) {
     const uint64_t until_ns = verge__monotonic_ns() + c->answer_ns;
     while (error == -EREMOTEIO && verge__monotonic_ns() < until_ns) {
         verge__postgres other = {.pg = connect_to_server(c->url),
-                                 .answer_ns = c->answer_ns / 4}; /* it is worth another try */
+                                 .answer_ns = c->answer_ns / 4}; /* leaves time for more tries */
         PGresult *result =
             PQstatus(other.pg) == CONNECTION_OK ? verge__pg_answer(&other, PQsendQuery(other.pg, query)) : NULL;
         if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
@@ -327,7 +329,7 @@ int verge__postgres_commit(verge__connection *connection, uint64_t mark) {
         return mark == 0 ? error : find_out(c, mark);
     }
     if (error != 0) {
-        verge__postgres_rollback(connection); /* in case inserting the mark has failed */
+        verge__postgres_rollback(connection); /* if the mark could not be inserted, the transaction is still open */
     } else if (mark != 0) {
         c->last_mark = mark;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What handlers are told in the whole cluster, and permits (permits.c). */
+/* Settings of handlers for the whole cluster, and permits (permits.c). */
 #define _GNU_SOURCE
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ int verge__postgres_controls(verge__connection *connection, verge_durable_contro
     return found;
 }
 
-/* One round trip: a function of the server (postgres_functions.c). */
+/* Calls a function of the server (postgres_functions.c), in one round trip. */
 int verge__postgres_permit(verge__connection *connection, verge__permit *permit) {
     verge__parameters p = {0};
     PGresult *result;

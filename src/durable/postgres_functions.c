@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQL as an interface: functions that schedule, cancel and move timers, and control handlers, in the caller's
- * transaction, from any language.
+ * SQL functions that schedule, cancel and move timers, pause handlers and limit them. Any language can call them, in
+ * its own transaction.
  *
- * They do what verge_durable_start_in, cancel and reset do. An id is 2^62 | number << 8 | shard, where the number
- * comes from a sequence. Ids of programs are below 2^62. Each function runs with the search path of those tables that
- * it was made for. It has no rights of its own: who calls it needs rights to the tables (docs/DURABLE.md).
+ * They do the same as verge_durable_start_in, cancel, reset, pause, resume and limit. Their ids are
+ * 2^62 | number << 8 | shard, where the number comes from a sequence. Ids that nodes make are below 2^62. Each function
+ * has the search path with which it was created, so that it finds its tables. It runs with the rights of its caller,
+ * who needs rights to the tables (docs/DURABLE.md).
  */
 #define _GNU_SOURCE
 
@@ -17,8 +18,8 @@
 
 #define SETTINGS "LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $verge$\n#variable_conflict use_column\n"
 
-/* A row that is locked is being fired, or changed in another transaction. As the library does, the functions try again
- * for 50 ms. The row may be gone then, or have another tick. */
+/* If a row is locked, it is being fired, or changed in another transaction. The functions then try again for 50 ms, as
+ * the library does. */
 #define ANSWER(CHANGED, STATEMENT) \
     "BEGIN FOR tries IN 1 .. 6 LOOP " STATEMENT " IF FOUND THEN " \
     "RETURN CASE WHEN was_running <> 0 AND was_due > verge_now() THEN 'running' ELSE '" CHANGED "' END; END IF; " \
@@ -34,7 +35,7 @@
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: a handler has 1 to 64 letters, digits, dots, _ and -'; " \
     "END IF; "
 
-/* Nanoseconds since 1970. */
+/* Converts a time to nanoseconds since 1970. */
 #define NS_OF_DUE \
     "CREATE OR REPLACE FUNCTION verge_ns(due timestamptz) RETURNS bigint " SETTINGS \
     "BEGIN IF due IS NULL OR NOT isfinite(due) OR due < '1970-01-01 00:00+00' OR due > '2262-04-11 00:00+00' THEN " \
@@ -79,7 +80,7 @@
     "IF least($2, $3) < 0 OR greatest($2, $3) > 1000000000 THEN " \
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: a limit is 0 to 1000000000'; END IF; "
 
-/* A new revision, by which nodes notice the change; and a notification, which is that of no timer. */
+/* Changes the settings of a handler. Nodes notice the new revision. The notification, with id 0, tells them at once. */
 #define CONTROL_HANDLER(NAME, ARGUMENTS, CHECK, PAUSED, CONCURRENCY, RATE) \
     "CREATE OR REPLACE FUNCTION " NAME "(handler text" ARGUMENTS ") RETURNS void " SETTINGS \
     "BEGIN " CHECK_HANDLER CHECK VERGE__CONTROL( \
@@ -87,7 +88,7 @@
         "(random() * 1099511627775)::bigint") "; " \
                                               "PERFORM pg_notify('verge_timer', '0 0 ' || $1); END $verge$;"
 
-/* See permits.c. The first statement locks the handler's row; the next ones see what others have done before. */
+/* See permits.c. The first statement locks the handler's row, so the next ones see all that earlier permits changed. */
 #define ASK_PERMIT \
     "CREATE OR REPLACE FUNCTION verge_ask_permit(handler text, node bigint, slot bigint, timers bigint, " \
     "run bigint, OUT granted bigint, OUT at bigint) " SETTINGS \

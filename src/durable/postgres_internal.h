@@ -3,16 +3,18 @@
  * durable/postgres_internal.h - the store on a server: PostgreSQL by libpq. READ COMMITTED, as the server has it by
  * default.
  *
- * Three rules are essential; experiments showed that they are needed (docs/DURABLE.md):
- *  - The statement that deletes timers also locks the shard's row FOR SHARE, and compares its epoch. A takeover updates
- *    that row. So the takeover waits for the firing, or it has already happened and the epoch differs. FOR KEY SHARE
- *    would not make a takeover wait.
+ * Three rules are essential:
+ *  - The statement that deletes timers also locks the shard's row FOR SHARE, and compares its epoch. A takeover locks
+ *    that row FOR UPDATE SKIP LOCKED. So it leaves the shard out while a firing is under way. If the takeover was
+ *    first, the epoch differs, and no timer is deleted. FOR KEY SHARE would not be enough: the UPDATE of a node that
+ *    leaves would not wait for it.
  *  - Each statement reads the clock once, in a subquery. A bare clock_timestamp() would be evaluated for each row.
  *  - The query plan must not depend on how full the table was when the plan was made. So conditions that should not
  *    choose an index are written in a form that no index serves (shard + 0), and sequential scans are switched off in
  *    these sessions. The JIT compiler is off as well, since the high cost of a forbidden scan would trigger it.
  *
- * The library waits for an answer no longer than the lease. After that, the connection counts as lost.
+ * The server stops a statement after the lease. The library waits for the answer 2 s longer (answer_ns). After that,
+ * the connection counts as lost.
  */
 #ifndef VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
 #define VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
@@ -36,7 +38,7 @@ enum {
 
 #define CONNECT_TIMEOUT_S "5"
 #define EXPLAIN_TIMEOUT_NS UINT64_C(2000000000)
-#define MARK_KEPT_NS UINT64_C(3600000000000) /* how long a mark is kept; a node that joins later removes it */
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* how long a mark is kept; after that, a node that joins deletes it */
 
 typedef enum verge__postgres_statement {
     RENEW,
@@ -45,7 +47,7 @@ typedef enum verge__postgres_statement {
     LEAVE,
     FORGET_NODES,
     INSERT,
-    INSERT_NEW, /* for ids that were never used, without keys: all are inserted, and the answer is the time alone */
+    INSERT_NEW, /* for new ids without keys: inserts all rows, and returns the time alone */
     EXISTING,
     PROBE,
     EXISTING_ROWS,
@@ -73,7 +75,7 @@ typedef struct verge__buffer {
     char *data;
     size_t size;
     size_t capacity;
-    bool is_broken; /* there was no memory */
+    bool is_broken; /* an append found no memory */
 } verge__buffer;
 
 typedef struct verge__postgres {
@@ -84,8 +86,8 @@ typedef struct verge__postgres {
     bool is_borrowed;
     bool is_listening;
     bool is_prepared[STATEMENT_COUNT];
-    uint64_t scan_key;  /* of the shards that the prepared scan is for; 0: none */
-    uint64_t last_mark; /* of a commit of this connection; 0: none */
+    uint64_t scan_key;  /* a hash of the shards that the prepared scan reads; 0: none is prepared */
+    uint64_t last_mark; /* of the last commit of this connection that had one; 0: none */
     verge__buffer buffers[PARAMETERS_MAX];
 } verge__postgres;
 
@@ -94,7 +96,7 @@ typedef struct verge__parameters {
     int count;
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
-    uint64_t numbers[PARAMETERS_MAX]; /* as the server wants them */
+    uint64_t numbers[PARAMETERS_MAX]; /* big-endian, as the server wants them */
 } verge__parameters;
 
 static inline verge__postgres *own(verge__connection *connection) {
@@ -208,25 +210,28 @@ static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked
     c->base.answered_ns = verge__monotonic_ns();
 }
 
-/* ---- postgres_ask.c: 0 or a negative errno. say: runs SQL without parameters. ask: runs a prepared statement. tell:
- * the same, without its rows. answer: the last result of what was sent, or the first that failed; NULL: the connection
- * is lost ---- */
+/* ---- postgres_ask.c: functions that return int return 0 or a negative errno ---- */
 
-/* Of a text that begins with an SQLSTATE. *ret_advice: what to do about it; NULL: nothing is known. */
+/* Returns the error for a text that begins with an SQLSTATE. *ret_advice: what to do about it; NULL: no advice. */
 int verge__pg_error_of_state(const char *state, const char **ret_advice);
+/* Returns the error of a result, and keeps its words. */
 int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
+/* Waits for the answer to a query. Returns its last result, or the first that failed; NULL: the connection is lost. */
 PGresult *verge__pg_answer(verge__postgres *c, int sent);
+/* Runs SQL without parameters, and drops the answer. */
 int verge__pg_say(verge__postgres *c, const char *text);
+/* ask_named runs a prepared statement, and ask_text runs SQL with parameters. */
 int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result);
 int verge__pg_prepare(verge__postgres *c, const char *name, const char *text);
 int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result);
+/* ask runs one of the statements above, which it prepares the first time. tell does the same, and drops the rows. */
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result);
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);
 
 /* ---- postgres_functions.c ---- */
 
-int verge__pg_make_functions(verge__postgres *c); /* in the transaction that makes the tables */
+int verge__pg_make_functions(verge__postgres *c); /* call it in the transaction that makes the tables */
 
 VERGE__STORE_FUNCTIONS(VERGE__STORE_PROTOTYPE, postgres)
 

@@ -17,8 +17,8 @@
 
 /* ---- P2 ---- */
 
-/* A scan merges one ordered scan of each shard, each of which the server reads only as far as it needs. For this, the
- * shards are part of the statement's text. So it is prepared anew when they change. */
+/* A scan merges ordered scans, one for each shard. The server reads each of them only as far as it needs. For this, the
+ * shards are part of the statement's text. So the statement is prepared anew when the shards change. */
 static int prepare_scan(verge__postgres *c, const verge__shard *shards, uint32_t count) {
     uint64_t key = 1469598103934665603U;
     for (uint32_t i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
                          verge__visit_row visit, void *context) {
     verge__postgres *c = own(connection);
     int error =
-        c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before the scan, so that nothing is missed */
+        c->is_listening ? 0 : verge__pg_say(c, "LISTEN verge_timer"); /* before the scan, so that no timer is missed */
     c->is_listening = error == 0;
     VERGE__THEN(error, prepare_scan(c, shards, count));
     if (error != 0) {
@@ -91,8 +91,8 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
     return 0;
 }
 
-/* "ID DUE HANDLER"; the handler may be missing, as older versions do not know it of what was moved. Anybody can send
- * anything on a channel. */
+/* A notification is "ID DUE HANDLER". The handler is empty if an older version of the library has moved the timer.
+ * Other texts are ignored, since anybody can send anything on a channel. */
 static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
     char *end;
     const uint64_t id = strtoull(notification->extra, &end, 10);
@@ -110,7 +110,7 @@ int verge__postgres_wait(verge__connection *connection, int wake_fd, uint64_t ti
     bool is_over = false;
     for (;;) {
         PGnotify *notification;
-        while ((notification = PQnotifies(c->pg)) != NULL) { /* before it waits: some came with the last answer */
+        while ((notification = PQnotifies(c->pg)) != NULL) { /* some may have come with the last answer */
             visit_notification(notification, visit, context);
             PQfreemem(notification);
         }
@@ -196,7 +196,8 @@ static void add_rows(verge__postgres *c, verge__parameters *p, const verge__row 
     end_array(p, names);
 }
 
-/* Copies ids and times of the answer to their rows, which are in about the same order. */
+/* Finds the rows that were inserted, by the ids of the answer, and copies their times. The answer is in about the same
+ * order as the rows. */
 static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     size_t at = 0;
     size_t matched = 0;
@@ -217,7 +218,8 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     return matched;
 }
 
-/* The same of an answer with rows that were there before, and may be other timers. A call may have an id twice. */
+/* Sets the outcomes of rows whose ids existed before. Such an id may belong to another timer. A call may have an id
+ * twice. */
 static void match_found(const PGresult *result, verge__row *rows, size_t count) {
     for (int i = 0; i < PQntuples(result); i++) {
         verge__row found;
@@ -283,8 +285,8 @@ static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Of a row that is to replace another one: whether another timer has the id that the caller gave. (The insert would
- * fail, and with it the transaction.) */
+/* For a row with on_conflict: finds out whether another timer has the id that the caller gave. The insert would then
+ * fail, and with it the transaction. */
 static int find_other(verge__postgres *c, const verge__row *row, bool *ret_is_taken) {
     verge__parameters p = {0};
     PGresult *result;
@@ -322,7 +324,7 @@ static int replace(verge__postgres *c, verge__row *row) {
     add_number(&p, row->on_conflict == VERGE_DURABLE_REPLACE);
     add_bytes(&p, row->rule, row->rule == NULL ? 0 : strlen(row->rule));
     error = verge__pg_ask(c, REPLACE, &p, &result);
-    if (error != 0) { /* the id was taken just now: the next try finds it */
+    if (error != 0) { /* -EEXIST: another transaction has just taken the id, and the next try finds its row */
         return error != -EEXIST ? error : row->is_new ? VERGE__ID_TAKEN : -EAGAIN;
     }
     row->outcome = 0;
@@ -334,7 +336,7 @@ static int replace(verge__postgres *c, verge__row *row) {
     return 0;
 }
 
-/* A statement has at most PIECE_SIZE_MAX bytes of payloads, or one row: the server must answer within the lease. */
+/* A statement has one row, or at most PIECE_SIZE_MAX bytes of payloads: the server must answer within the lease. */
 static int insert_pieces(verge__postgres *c, verge__row *rows, size_t count) {
     int error = 0;
     for (size_t i = 0, end; i < count && error == 0; i = end) {
@@ -353,7 +355,8 @@ static int insert_pieces(verge__postgres *c, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Rows of the same array: those without a key first, the others in the order of (handler, key), then as they were. */
+/* Compares rows of the same array: rows without a key come first, then the others in the order of (handler, key). Equal
+ * rows keep their order. */
 static int compare_keys(const void *a, const void *b) {
     const verge__row *first = *(const verge__row *const *)a;
     const verge__row *second = *(const verge__row *const *)b;
@@ -367,8 +370,8 @@ static int compare_keys(const void *a, const void *b) {
     return order != 0 ? order : (first > second) - (first < second);
 }
 
-/* Two transactions that insert the same keys in opposite orders wait for each other. The server would undo one, and the
- * next try could meet the other again. So keys are inserted in one order. */
+/* Two transactions that insert the same keys in opposite orders would wait for each other. The server would undo one of
+ * them, and its next try could meet the other again. So all transactions insert keys in the same order. */
 int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
     verge__postgres *c = own(connection);
     bool is_sorted = true;
@@ -425,7 +428,7 @@ static void add_ids(verge__postgres *c, verge__parameters *p, verge__change *cha
     end_array(p, ids);
 }
 
-/* Adds the shards of the targets with their epochs, each once; then the ids. */
+/* Adds each shard of the targets once, then the epochs of these shards, then the ids. */
 static void add_targets(verge__postgres *c, verge__parameters *p, const verge__target *targets, size_t count) {
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX] = {0};
     size_t shard_count = 0;
@@ -528,8 +531,8 @@ int verge__postgres_count_attempt(verge__connection *connection, const verge__ta
     return verge__pg_tell(own(connection), ATTEMPT, &p);
 }
 
-/* The change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the order of the
- * changes, so it is looked for from *at on. */
+/* Returns the first change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the
+ * order of the changes, so the search begins at *at. */
 static verge__change *find_change(verge__change *changes, size_t count, size_t *at, uint64_t id) {
     for (size_t tries = 0; tries < count; tries++) {
         verge__change *change = &changes[(*at + tries) % count];
@@ -580,13 +583,13 @@ int verge__postgres_make_dead(verge__connection *connection, const verge__row *r
 
 /* ---- P5 ---- */
 
-/* Takes from the answer which timers were changed, and whether they run. */
+/* Sets the outcomes of the changes that are in the answer. outcome 0: the answer says whether their handlers run. */
 static void match_changes(const PGresult *result, verge__change *changes, size_t count, int outcome) {
     size_t at = 0;
     for (int row = 0; row < PQntuples(result); row++) {
         verge__change *change = find_change(changes, count, &at, number(result, row, 0));
         if (change == NULL) {
-            continue; /* the same timer twice in one group: for the second change it is gone */
+            continue; /* a group may have the same timer twice, but the answer has it once */
         }
         change->outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
         if (PQnfields(result) > 2) {
@@ -617,7 +620,7 @@ static int change_some(verge__postgres *c, verge__postgres_statement which, verg
     if (has_all) {
         return 0;
     }
-    /* The other rows are gone, or locked by a firing that has deleted them and is not committed yet. */
+    /* The other rows are gone, or locked, for example by a firing that has deleted them and is not committed yet. */
     error = verge__pg_ask(c, EXISTING, &only_ids, &result);
     if (error == 0) {
         match_changes(result, changes, count, -EAGAIN);
@@ -649,7 +652,7 @@ static int change_by_key(verge__postgres *c, verge__postgres_statement which, ve
         return 0;
     }
     error = verge__postgres_find(&c->base, change->handler, change->key, change->key_size, &change->id);
-    change->outcome = error == 0 ? -EAGAIN : -ENOENT; /* it is locked, or gone */
+    change->outcome = error == 0 ? -EAGAIN : -ENOENT; /* the row is locked, or gone */
     return error == -ENOENT ? 0 : error;
 }
 

@@ -6,13 +6,14 @@
 
 #include <stdint.h>
 
-enum { VERGE__MISSED_MAX = 10000 }; /* so many missed ticks of a rule are counted */
+enum { VERGE__MISSED_MAX = 10000 }; /* at most this many missed ticks of a rule are counted */
 
-/* The first tick after a time. -EINVAL: it is no rule, there is no such zone, or no such tick. -ENOMEM, -EIO. */
+/* Computes the first tick after a time. -EINVAL: the text is not a rule, the zone cannot be read, or no tick comes.
+ * -ENOMEM, -EIO. */
 int verge__rule_first(const char *text, uint64_t after_ns, uint64_t *ret_due_ns);
 
-/* The tick after the one that was due at due_ns and is taken at now_ns; VERGE_NEVER: there is none. The policy is one
- * of verge_interval_policy: burst takes missed ticks, too; the others leave them out, and count them. Errors as
+/* Computes the tick after the one that was due at due_ns and is taken at now_ns; VERGE_NEVER: there is none. The policy
+ * is a verge_interval_policy. BURST returns missed ticks, too. The others leave them out, and count them. Errors as
  * above. */
 int verge__rule_next(const char *text, uint32_t policy, uint64_t due_ns, uint64_t now_ns, uint64_t *ret_next_ns,
                      uint64_t *ret_missed);

@@ -2,20 +2,22 @@
 /*
  * durable/schema.h - the tables, for both stores; only the types of columns differ. Numbers have 64 bits.
  *
- * verge_meta   one row. A library of version v may use the tables if min_version <= v, and can use them if `version` is
- *              at least the oldest version that it knows. incarnation: the last one given out.
- * verge_node   the nodes. lease_until: when other nodes may take its shards. seen: when it last wrote, in store time.
- * verge_shard  owner: 0 means none. clean: the last owner gave the shard back. (If not, the owner died, and perhaps a
- *              handler had killed it.)
- * verge_timer  pending timers. running: it is claimed for a handler outside of a transaction, until `due`.
- * verge_dead   timers that were given up.
- * verge_mark   since version 2, on PostgreSQL only: see postgres_connection.c.
- * verge_control  what handlers are told in the whole cluster. next_run: when the rate allows the next timer. revision:
- *                a
- *              random number, which changes with the rest; nodes compare the sum of all with what they know.
- * verge_permit the batches that run, or wait to, of handlers whose concurrency is limited in the cluster (permits.c).
+ * verge_meta     one row. A library of version v uses the tables if min_version <= v <= version. incarnation: the last
+ *                one given out.
+ * verge_node     the nodes. lease_until: when other nodes may take the node's shards. seen: when the node last renewed
+ *                its lease, in store time.
+ * verge_shard    owner: 0 means none. clean: 1 if the last owner gave the shard back. 0 while the shard has an owner;
+ *                if this owner dies, a handler may have killed it.
+ * verge_timer    pending timers. running: 1 if the timer is claimed for a handler outside of a transaction, until
+ *                `due`.
+ * verge_dead     timers that were given up.
+ * verge_mark     since version 2, on PostgreSQL only: see postgres_connection.c.
+ * verge_control  settings of handlers for the whole cluster. next_run: when the rate allows the next timer. revision: a
+ *                random number that changes with each change. Nodes compare the sum of all revisions with the sum that
+ *                they know.
+ * verge_permit   batches that run or wait to run, of handlers whose concurrency is limited in the cluster (permits.c).
  *
- * Version 3 has verge_control, verge_permit, and the column `rule`, which is NULL for timers without one.
+ * Version 3 has verge_control, verge_permit, and the column `rule`, which is NULL for timers without a rule.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H
@@ -49,7 +51,7 @@
     VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
     "ALTER TABLE verge_timer ADD COLUMN rule " TEXT "; ALTER TABLE verge_dead ADD COLUMN rule " TEXT ";"
 
-/* Changes what a handler is told. A negative number leaves its column as it is. */
+/* Changes the settings of a handler. A negative number leaves its column as it is. */
 #define VERGE__CONTROL(HANDLER, PAUSED, CONCURRENCY, RATE, REVISION) \
     "INSERT INTO verge_control (handler, paused, concurrency, rate, next_run, revision) VALUES (" HANDLER \
     ", CASE WHEN " PAUSED " < 0 THEN 0 ELSE " PAUSED " END, CASE WHEN " CONCURRENCY " < 0 THEN 0 ELSE " CONCURRENCY \
@@ -63,13 +65,14 @@
     "SELECT handler, paused, concurrency, rate FROM verge_control WHERE paused <> 0 OR concurrency <> 0 OR rate <> 0 " \
     "ORDER BY handler LIMIT " LIMIT
 
-/* Who owns which shard, and the number of dead timers up to a limit. */
+/* Reads who owns which shard, and the number of dead timers up to a limit. */
 #define VERGE__OWNERS(LIMIT) \
     "SELECT s.shard, s.owner, coalesce(n.lease_until, 0), coalesce(n.name, ''), " \
     "(SELECT count(*) FROM (SELECT id FROM verge_dead LIMIT " LIMIT ") d) " \
     "FROM verge_shard s LEFT JOIN verge_node n ON n.node = s.owner ORDER BY s.owner, s.shard"
 
-/* Rows that cannot be verge's, a sentence each; the number of shards is to be filled in twice. */
+/* Finds rows that verge cannot have written, and returns a sentence about each. The two %u stand for the number of
+ * shards. */
 #define VERGE__CHECK \
     "SELECT 'timer ' || id || ' is not of its shard ' || shard FROM verge_timer WHERE shard <> (id & 255) UNION ALL " \
     "SELECT 'timer ' || id || ' is of shard ' || shard || ', which is not there' FROM verge_timer " \

@@ -11,17 +11,17 @@
 #include "durable/durable_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define OVERDUE_NS SECOND_NS        /* by so much, and it is listed */
-#define LOOKS_ON_NS (5 * SECOND_NS) /* how long somebody counts as looking after the last look */
+#define OVERDUE_NS SECOND_NS        /* a timer that is overdue by this is listed */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* how long after the last look somebody counts as looking */
 
 enum {
-    TROUBLED_MAX = 32, /* timers that are listed: overdue ones, and as many dead ones */
+    TROUBLED_MAX = 32, /* how many overdue timers are listed, and how many dead ones */
     NODES_MAX = 32,    /* nodes that are shown, each with a line of its own */
     RANGES_SIZE = 800  /* enough for 128 ranges of shards, the worst case */
 };
 
-/* For the figures of the last seconds, time is cut into parts. These are copies of a histogram at the beginning of this
- * part and of the last one. The recent values are those since the last part began. */
+/* For the figures of the last seconds, time is cut into parts. The histogram was copied at the beginning of this part
+ * and of the part before. The recent values are those since the part before began. */
 typedef struct verge__recent {
     verge_histogram part_began;
     verge_histogram last_part_began;
@@ -33,7 +33,7 @@ typedef struct verge__shown {
     uint64_t part_began_ns;
     verge__recent lateness;
     verge__recent commit_time;
-    uint64_t counted_ns; /* when `overdue` was counted */
+    uint64_t counted_ns; /* local time when `overdue` was counted */
     uint64_t overdue;
     char names[NODES_MAX][96];
     char texts[NODES_MAX][RANGES_SIZE + 64];
@@ -43,8 +43,8 @@ typedef struct verge__shown {
     } timers[2 * TROUBLED_MAX];
 } verge__shown;
 
-/* Under the lock. The store counts as answering if the next renewal of the lease is not overdue. The last renewal was
- * at most wait_ns before the next one, and from then on the lease lasts lease_ns. */
+/* Under the lock. The store counts as answering if the next renewal of the lease is not late by a second. The last
+ * renewal was at most wait_ns before the next one, and the lease lasts lease_ns from the last one. */
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;
@@ -53,9 +53,9 @@ static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t 
     *ret_left_ns = durable->keeper.renew_at_ns == 0 || now_ns >= ends_ns ? 0 : ends_ns - now_ns;
 }
 
-/* ---- of the last seconds ---- */
+/* ---- figures of the last seconds ---- */
 
-/* A new part begins. is_on_time false: nobody has looked for a while, and recent values are those from now on. */
+/* Begins a new part. If is_on_time is false, nobody has looked for a while: recent values are those from now on. */
 static void begin_part(verge__recent *recent, const verge_histogram *now, bool is_on_time) {
     recent->last_part_began = is_on_time ? recent->part_began : *now;
     recent->part_began = *now;
@@ -93,7 +93,8 @@ static void get_times(verge__shown *shown, verge__times *times) {
 
 /* ---- the backlog ---- */
 
-/* Under the lock. Counts overdue timers in memory, once a second: a hundred thousand take most of a millisecond. */
+/* Under the lock. Counts overdue timers in memory, at most once a second, since a hundred thousand of them take most of
+ * a millisecond. */
 static void count_overdue(verge__shown *shown) {
     const verge__window *window = &shown->durable->window;
     const uint64_t now_ns = verge__local_now(shown->durable), store_ns = verge__store_now(shown->durable);
@@ -108,7 +109,7 @@ static void count_overdue(verge__shown *shown) {
     }
 }
 
-/* ---- who owns what ---- */
+/* ---- owners of shards ---- */
 
 static int read_owners(verge_durable *durable) {
     uint64_t dead_count = 0;
@@ -143,7 +144,8 @@ static void visit_overdue(void *context, const verge__row *row) {
     (void)snprintf(info->handler, sizeof(info->handler), "%s", row->handler);
 }
 
-/* Overdue ones of this node's shards, also those whose handler is not registered here; dead ones of all. */
+/* Reads overdue timers of this node's shards, even if their handlers are not registered here, and dead timers of all
+ * shards. */
 static int read_troubled(verge_durable *durable) {
     verge__shard shards[VERGE_DURABLE_SHARDS_MAX];
     verge__overdue overdue = {.infos = calloc((size_t)2 * TROUBLED_MAX, sizeof(verge_durable_info))};
@@ -288,7 +290,7 @@ static void describe(verge__shown *shown, size_t line, const verge_durable_owner
     }
 }
 
-/* Under the lock: writes a line for each owner: this node first, shards without an owner last. */
+/* Under the lock. Writes a line for each owner: this node first, shards without an owner last. */
 static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, size_t count) {
     const verge_durable *durable = shown->durable;
     size_t written = 0;
@@ -309,7 +311,7 @@ static size_t tell_owners(verge__shown *shown, verge_scope_figure *ret_figures, 
 
 /* ---- all ---- */
 
-/* Returns how many there was room for. */
+/* Copies as many figures as there is room for, and returns how many. */
 static size_t copy_figures(verge_scope_figure *to, size_t room, const verge_scope_figure *from, size_t length) {
     const size_t copied = length < room ? length : room;
     memcpy(to, from, copied * sizeof(*to));

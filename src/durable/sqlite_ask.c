@@ -95,7 +95,7 @@ static const char *const texts[STATEMENT_COUNT] = {
 
 /* ---- errors, statements ---- */
 
-/* What SQLite's message does not say. */
+/* Returns what SQLite's message does not say. */
 static const char *reason_of(sqlite3 *db, int code) {
     const int number = db == NULL ? 0 : sqlite3_system_errno(db);
     if (code == SQLITE_READONLY) {
@@ -156,7 +156,7 @@ int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **stateme
     return 0;
 }
 
-/* A statement with its first parameters bound to numbers. */
+/* Prepares a statement the first time, and binds its first parameters to numbers. */
 int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                    sqlite3_stmt **ret) {
     int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
@@ -167,7 +167,8 @@ int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_
     return error;
 }
 
-/* 1: a row is there; 0: none any more. After anything but a row the statement can be used again. */
+/* Returns 1 if there is another row, 0 if there is none, or a negative errno. Without another row, the statement is
+ * reset and can be used again. */
 int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement) {
     const int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) {
@@ -178,8 +179,8 @@ int verge__sq_step(verge__sqlite *c, sqlite3_stmt *statement) {
     return error;
 }
 
-/* Runs a statement to its end; *ret_first, which may be NULL, gets the first column of its first row, or stays as it
- * is. */
+/* Runs a statement to its end. *ret_first gets the first column of the first row; without a row it stays as it is.
+ * ret_first may be NULL. */
 int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                   int64_t *ret_first) {
     sqlite3_stmt *statement = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections, transactions, the queue of those that write, and checkpoints. */
+/* Connections, transactions, the queue of connections that write, and checkpoints. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 enum {
     CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
     RESTART_PAGES = 4000,
-    ROLLBACK_TRIES_MAX = 1000, /* while there is no memory */
+    ROLLBACK_TRIES_MAX = 1000, /* a rollback fails while there is no memory */
 };
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -117,9 +117,10 @@ void verge__sq_queue_leave(verge__sqlite *c) {
 /* ---- checkpoints ----
  *
  * Commits are written to the log, and must be copied into the file from time to time. By default, SQLite does this in
- * the commit that finds the log long. With a large file this takes some hundred milliseconds, in which nothing is
- * fired. Here the keeper copies, beside the transactions. While writers go on, it never reaches the end of the log,
- * which would grow for ever. So when the log is very long, the writers wait while the rest is copied, which is short.
+ * the commit that finds the log long. With a large file this takes some hundred milliseconds, in which no timer fires.
+ * Here the keeper copies the log while transactions go on. Alone, this could let the log grow for ever: while writers
+ * go on, the keeper never reaches the end of the log. So when the log is very long, the writers wait while the keeper
+ * copies the rest, which is short.
  */
 
 static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
@@ -161,8 +162,8 @@ static uint64_t realtime_ns(void) {
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-/* Instead of SQLite's own way of waiting, which sleeps for longer and longer: there, a thread that has waited for long
- * loses to a new one. */
+/* Sleeps for about the same short time in each try. SQLite's own busy handler sleeps for longer and longer, so a thread
+ * that has waited for long would lose to a new one. */
 static int wait_for_other_process(void *context, int tries) {
     verge__sqlite *c = context;
     const struct timespec nap = {.tv_nsec = 500000 + (tries * 7919) % 1000 * 1000L};
@@ -197,7 +198,7 @@ int verge__sq_read_time(verge__sqlite *c) {
     return 0;
 }
 
-/* A file that was replaced is another one, even if it got the number of the old one. */
+/* Tells files apart. If a file was replaced, the new one has another id, even if the inode numbers are equal. */
 static uint64_t file_id(const char *path) {
     struct statx file = {0};
     if (path == NULL || statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &file) != 0) {
@@ -234,7 +235,8 @@ void verge__sqlite_disconnect(verge__connection *connection) {
     free(c);
 }
 
-/* Why a file cannot be made. SQLite has tried to read it after that, which gives ENOENT in any case. */
+/* Finds out why a file cannot be made. errno does not say this: after the failure, SQLite has tried to open the file
+ * for reading, which always gives ENOENT. */
 static int explain_folder(const char *path) {
     char folder[4096];
     const char *end = strrchr(path, '/');
@@ -251,7 +253,7 @@ int verge__sqlite_connect(const verge__access *access, verge__connection **ret_c
     const char *path = access->url + strlen("sqlite:");
     if (*path == '\0' || *path == ':') {
         verge__set_words("a URL is sqlite:FILE. A database in memory is not durable");
-        return -EINVAL; /* and each connection would have its own */
+        return -EINVAL;
     }
     struct stat file;
     if (!access->create && stat(path, &file) != 0 && errno == ENOENT) {
@@ -280,7 +282,7 @@ int verge__sqlite_connect(const verge__access *access, verge__connection **ret_c
     if (error == -EACCES && sqlite3_system_errno(c->db) == ENOENT) {
         error = explain_folder(path);
     }
-    /* The mode stays with the file: that of a file without tables of verge is left as it is. */
+    /* The journal mode is stored in the file. It is changed only if the file has tables of verge, or will get them. */
     bool is_ours = access->create;
     VERGE__THEN(error, is_ours ? 0 : verge__sq_has_tables(c, &is_ours));
     if (error == 0 && is_ours) {
@@ -334,7 +336,7 @@ void verge__sqlite_rollback(verge__connection *connection) {
 int verge__sqlite_begin(verge__connection *connection) {
     verge__sqlite *c = own(connection);
     if (!sqlite3_get_autocommit(c->db)) {
-        return -EHOSTUNREACH; /* the last transaction could not be rolled back: disconnecting does it */
+        return -EHOSTUNREACH; /* the last transaction could not be rolled back; to disconnect rolls it back */
     }
     int is_moved = 0;
     (void)sqlite3_file_control(c->db, NULL, SQLITE_FCNTL_HAS_MOVED, &is_moved);
@@ -358,14 +360,14 @@ int verge__sqlite_begin(verge__connection *connection) {
 }
 
 int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
-    (void)mark; /* not needed: SQLite tells whether a commit has succeeded */
+    (void)mark; /* not needed, since SQLite tells whether a commit has succeeded */
     verge__sqlite *c = own(connection);
     if (sqlite3_get_autocommit(c->db)) { /* SQLite has rolled back, perhaps before the last statement */
         verge__sq_queue_leave(c);
         return -EREMOTEIO;
     }
     const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
-    const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* an error may come after that */
+    const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* even if there was an error later */
     if (error != 0 && !is_committed) {
         verge__sqlite_rollback(connection);
         return error;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What handlers are told in the whole cluster, and permits (permits.c). */
+/* Settings of handlers for the whole cluster, and permits (permits.c). */
 #define _GNU_SOURCE
 
 #include <stdio.h>
 
 #include "durable/sqlite_internal.h"
 
-/* A statement whose first parameter is the handler, and the next ones are numbers. */
+/* Binds a statement whose first parameter is the handler, and whose other parameters are numbers. */
 static int bind(verge__sqlite *c, verge__sqlite_statement which, const char *handler, const int64_t *values, int count,
                 sqlite3_stmt **ret) {
     int error = verge__sq_bind(c, which, NULL, 0, ret);
@@ -17,7 +17,7 @@ static int bind(verge__sqlite *c, verge__sqlite_statement which, const char *han
     return error;
 }
 
-/* Runs such a statement to its end; *ret_first is the first number of its first row, or stays as it is. */
+/* Runs such a statement to its end. *ret_first gets the first column of the last row. Without a row it is not set. */
 static int run(verge__sqlite *c, verge__sqlite_statement which, const char *handler, const int64_t *values, int count,
                int64_t *ret_first) {
     sqlite3_stmt *statement = NULL;
@@ -101,8 +101,8 @@ int verge__sqlite_permit(verge__connection *connection, verge__permit *permit) {
         error = RUN_OF(c, PERMIT_RATE, permit->handler, &ignored,
                        number(permit->at_ns) + permit->timer_count * (INT64_C(1000000000) / rate));
     }
-    const uint64_t run_ns =
-        permit->at_ns > now_ns ? permit->at_ns - now_ns + VERGE__PERMIT_WAIT_NS : permit->run_ns; /* it asks again */
+    /* A batch that has to wait for its time asks again then, and keeps its ticket until then. */
+    const uint64_t run_ns = permit->at_ns > now_ns ? permit->at_ns - now_ns + VERGE__PERMIT_WAIT_NS : permit->run_ns;
     return error != 0 || concurrency == 0 ? error : verge__sqlite_keep_permit(connection, permit, run_ns);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. SQLite has one writer at a
- * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file): SQLite itself
- * would make them sleep and try again. Threads of different processes do sleep and try again.
+ * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). Threads of
+ * different processes sleep and try again, as SQLite makes them do.
  *
  * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and P4 needs no lock
  * on the shard's row.
@@ -80,9 +80,9 @@ typedef struct verge__sqlite_file {
     uint32_t users;
     pthread_mutex_t lock;
     pthread_cond_t queue_moved;
-    struct verge__sqlite *queue; /* who writes, and those that wait for it */
-    int log_pages;               /* since the last commit */
-    int keeper_fd;               /* wakes the thread in sqlite_wait, which makes checkpoints; -1: there is none */
+    struct verge__sqlite *queue; /* the connection that writes, then those that wait */
+    int log_pages;               /* pages of the log after the last commit; 0 after a checkpoint */
+    int keeper_fd;               /* wakes the keeper, which makes checkpoints (verge__sqlite_wait); -1: there is none */
 } verge__sqlite_file;
 
 typedef struct verge__sqlite {
@@ -94,7 +94,7 @@ typedef struct verge__sqlite {
     uint64_t busy_until_ns;
     bool is_writing;
     bool is_keeper;
-    bool was_undone; /* the last transaction was rolled back, by us or by SQLite */
+    bool was_undone; /* the last transaction was rolled back, by the library or by SQLite */
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
 } verge__sqlite;
@@ -119,7 +119,7 @@ int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t
 
 /* ---- sqlite_connection.c ---- */
 
-int verge__sq_queue_up(verge__sqlite *c); /* -EAGAIN: not within lock_ns */
+int verge__sq_queue_up(verge__sqlite *c); /* -EAGAIN: another connection was writing for lock_ns */
 void verge__sq_queue_leave(verge__sqlite *c);
 void verge__sq_checkpoint(verge__sqlite *c);
 int verge__sq_read_time(verge__sqlite *c);

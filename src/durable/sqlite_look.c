@@ -150,7 +150,7 @@ int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret
     return error != 0 ? error : found;
 }
 
-/* Returns how many rows the query has that are not "ok", and the text of the first. */
+/* Returns how many rows of the query's result are not "ok". text gets the first of them. */
 static int count_wrong(verge__sqlite *c, const char *query, char *text, size_t size) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(c->db, query, -1, &statement, NULL);
@@ -168,7 +168,7 @@ static int count_wrong(verge__sqlite *c, const char *query, char *text, size_t s
     return error != 0 ? error : found;
 }
 
-/* In a file that is corrupt, rows say nothing. */
+/* If the file is corrupt, its rows are not checked: they could be anything. */
 int verge__sqlite_check(verge__connection *connection, uint32_t shard_count, char *text, size_t size) {
     char query[2048];
     (void)snprintf(query, sizeof(query), VERGE__CHECK, shard_count, shard_count);

@@ -8,7 +8,7 @@
 
 #include "durable/sqlite_internal.h"
 
-/* Without keys and payloads, which a scan does not need. */
+/* A scan needs no keys and payloads, so it does not read them. */
 static const char scan_text[] = "SELECT id, due, attempt, 0, 0, 0, handler, NULL, NULL, NULL FROM verge_timer WHERE "
                                 "shard = ?1 AND (due, id) > (?2, ?3) "
                                 "AND due <= ?4 ORDER BY due, id";
@@ -24,7 +24,7 @@ static int next_row(verge__sqlite *c, sqlite3_stmt *scan, verge__row *head, bool
     return *ret_is_open ? 0 : error;
 }
 
-/* The index is by shard. So there is one statement for each shard, and their rows are merged. */
+/* The index begins with the shard. So there is one statement for each shard, and the rows of all are merged. */
 int verge__sqlite_scan(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                        uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context) {
     verge__sqlite *c = own(connection);
@@ -91,7 +91,7 @@ static int bind_tail(sqlite3_stmt *statement, int first, const verge__row *row) 
     return code;
 }
 
-/* Why a row could not be inserted: its id exists, or its key does. */
+/* Finds out why a row could not be inserted: its id exists, or its key does. */
 static int find_conflict(verge__sqlite *c, verge__row *row) {
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
@@ -106,7 +106,7 @@ static int find_conflict(verge__sqlite *c, verge__row *row) {
     return error;
 }
 
-/* Of a row that is to replace another one: whether another timer has the id that the caller gave. */
+/* For a row with on_conflict: finds out whether another timer has the id that the caller gave. */
 static int find_other(verge__sqlite *c, const verge__row *row, bool *ret_is_taken) {
     sqlite3_stmt *statement = NULL;
     int error = verge__sq_bind(c, TIMER_ROW, (const int64_t[]){number(row->id)}, 1, &statement);
@@ -178,8 +178,8 @@ int verge__sqlite_notify(verge__connection *connection, const verge__row *const 
 
 /* ---- P4 ---- */
 
-/* Whether the shard of a target still has the expected epoch. The write lock keeps it so. The last answer is
- * remembered, as neighbouring targets often have the same shard. */
+/* The last shard whose epoch was read. The write lock keeps the epoch as it is. The answer is kept, since neighbouring
+ * targets often have the same shard. */
 typedef struct verge__fence {
     uint64_t shard;
     int64_t epoch;
@@ -198,8 +198,8 @@ static int check_fence(verge__sqlite *c, verge__fence *fence, const verge__targe
     return 0;
 }
 
-/* Visits the rows that are due and whose shards have their epochs. Then it deletes them, or claims them for run_ns. Two
- * statements for a row are cheaper than one with RETURNING, for which SQLite makes a temporary table each time. */
+/* Visits each row that is due and whose shard still has the expected epoch. Then deletes it, or claims it for run_ns.
+ * Two statements for a row are cheaper than one with RETURNING, for which SQLite makes a temporary table each time. */
 static int take_or_claim(verge__sqlite *c, const verge__target *targets, size_t count, const uint64_t *run_ns,
                          verge__visit_row visit, void *context) {
     verge__fence fence = {.shard = UINT64_MAX};
@@ -297,7 +297,7 @@ int verge__sqlite_make_dead(verge__connection *connection, const verge__row *row
 
 /* ---- P5 ---- */
 
-/* Of a change by key: finds the id. If there is none, it is 0, which no timer has. */
+/* For a change by key: finds the id. If no timer has the key, the id stays 0, which no timer has. */
 static int find_key(verge__connection *connection, verge__change *change) {
     if (change->key == NULL) {
         return 0;

@@ -2,12 +2,13 @@
 /*
  * durable/store.h - the interface to a database. sqlite*.c and postgres*.c implement it.
  *
- * A connection is for one thread at a time. Functions that are said to be part of a transaction must be called between
+ * A connection is for one thread at a time. Functions with "in a transaction" in their comment must be called between
  * begin and commit. Each of the others is a transaction of its own. The sections P1 to P5 below are the steps of the
  * protocol (docs/DURABLE.md).
  *
- * Every function returns 0 or a negative errno. -EHOSTUNREACH and -EREMOTEIO: the connection is lost; disconnect it.
- * -EAGAIN: another transaction is in the way (a lock, a deadlock, a serialisation failure): roll back and repeat.
+ * Functions return 0 or a negative errno; controls, list, owners and check return a count or a negative errno.
+ * -EHOSTUNREACH, -EREMOTEIO, -EROFS: the connection is of no further use; disconnect it. -EAGAIN: another transaction
+ * is in the way (a lock, a deadlock, a serialisation failure): roll back and repeat.
  */
 #ifndef VERGE_SRC_DURABLE_STORE_H
 #define VERGE_SRC_DURABLE_STORE_H
@@ -20,36 +21,35 @@
 #include "verge/durable.h"
 
 enum {
-    /* An id is incarnation << 35 | counter << 8 | shard. An incarnation is given out once, to one node. A store that
-     * was replaced by an older state of it may give it out again: see verge__check_incarnation. */
+    /* An id is incarnation << 35 | counter << 8 | shard. The store gives each incarnation to one node only. If the
+     * store was replaced by an older state, it may give an incarnation out again: see verge__check_incarnation. */
     VERGE__ID_SHARD_BITS = 8,
     VERGE__ID_COUNTER_BITS = 27,
-    VERGE__ID_INCARNATION_BITS = 27, /* ids from 2^62 on are those of postgres_functions.c */
+    VERGE__ID_INCARNATION_BITS = 27, /* ids from 2^62 on are made by postgres_functions.c */
     VERGE__SCAN_ROWS_MAX = 4096,
     VERGE__WORDS_MAX = 512,
-    VERGE__DEAD_COUNT_MAX = 10000, /* counting takes time */
+    VERGE__DEAD_COUNT_MAX = 10000, /* owners counts no further, since counting takes time */
 };
 
 #define VERGE__NO_TIMER UINT64_C(0)
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
 
-/* How long a batch that must wait for others in the cluster waits before it asks again, and how long after its last
- * question it keeps its place. */
+/* After a batch was refused a permit, it asks again NAP_NS later. It keeps its place in the queue for WAIT_NS after its
+ * last question. */
 #define VERGE__PERMIT_NAP_NS UINT64_C(50000000)
 #define VERGE__PERMIT_WAIT_NS UINT64_C(1000000000)
 
-/* The outcome of a row whose id another timer has. Two nodes then have the same incarnation: an older state of the
- * store was restored, or a replica was promoted that lacked the last commits. */
+/* The outcome for a row whose id belongs to another timer. This means that two nodes have had the same incarnation: an
+ * older state of the store was restored, or a replica was promoted that lacked the last commits. */
 #define VERGE__ID_TAKEN (-EADDRINUSE)
 
-/* A library of this version and newer ones may use tables that this library has made. Older ones would lose the rules
- * of timers. */
+/* New tables are for libraries of this version or newer. Older libraries would lose the rules of timers. */
 #define VERGE__MIN_VERSION 3
 
 /* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
 
-/* The next of several steps, if none has failed so far: VERGE__THEN(error, step()). */
+/* Makes the next of several steps, if none has failed so far: VERGE__THEN(error, step()). */
 #define VERGE__THEN(error, ...) ((error) = (error) != 0 ? (error) : (__VA_ARGS__))
 
 static inline uint32_t verge__shard_of(uint64_t id) {
@@ -58,27 +58,27 @@ static inline uint32_t verge__shard_of(uint64_t id) {
 
 typedef struct verge__store_meta {
     uint32_t version;     /* of the tables */
-    uint32_t min_version; /* of a library that may use them */
+    uint32_t min_version; /* the oldest version of a library that may use the tables */
     uint32_t shard_count;
 } verge__store_meta;
 
-/* What a node owns. */
+/* A shard that a node owns. */
 typedef struct verge__shard {
     uint32_t shard;
-    bool was_clean; /* acquire: its last owner had given it back */
+    bool was_clean; /* acquire: the last owner had given the shard back */
     uint64_t epoch;
 } verge__shard;
 
 typedef struct verge__cluster {
-    uint32_t live_nodes; /* nodes that own shards, or could */
-    uint64_t
-        next_expiry_ns; /* store time: when the first lease of another node ends, if not renewed; 0: no other node */
+    uint32_t live_nodes; /* nodes whose lease lasts, this one included */
+    /* Store time at which the first lease of another node ends, if it is not renewed. 0: there is no other node. */
+    uint64_t next_expiry_ns;
     uint64_t control_revision; /* changes with verge_control */
     uint32_t owned_count;
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
 } verge__cluster;
 
-/* What a handler is told in the whole cluster. A negative number: this stays as it is. */
+/* A change to a handler's row of verge_control. A negative number leaves the setting as it is. */
 typedef struct verge__control_change {
     const char *handler;
     int64_t is_paused;
@@ -87,18 +87,18 @@ typedef struct verge__control_change {
     uint64_t revision; /* random, below 2^40 */
 } verge__control_change;
 
-/* May a batch run, whose handler has limits in the cluster? */
+/* The question whether a batch may run whose handler has limits in the cluster, and the answer. */
 typedef struct verge__permit {
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint64_t node;
-    uint32_t slot;        /* which of the node's batches of this handler it is */
-    uint32_t timer_count; /* the timers that the rate has not allowed yet */
+    uint32_t slot;        /* tells the node's batches of this handler apart */
+    uint32_t timer_count; /* timers of the batch for which no time is reserved yet (rate) */
     uint64_t run_ns;      /* how long the batch may take */
     bool is_granted;
-    uint64_t at_ns; /* store time. Granted: when the timers may run. Otherwise: when to ask again */
+    uint64_t at_ns; /* store time: if granted, when the timers may run; otherwise when to ask again */
 } verge__permit;
 
-/* A row of verge_timer, or one to insert. Pointers that a store returns are valid until the next call on its
+/* A row of verge_timer, or one to insert. Pointers in a row that a store returns are valid until the next call on its
  * connection. */
 typedef struct verge__row {
     uint64_t id;
@@ -116,36 +116,36 @@ typedef struct verge__row {
     verge_durable_conflict on_conflict; /* insert: if not 0, the pending row with this key is changed; id gets its id */
     int outcome;                        /* the result for this row; the call itself returns 0 */
     bool due_is_delay; /* insert: due_ns is a delay from store time, which the store replaces by the due time */
-    bool is_new;       /* insert: its id was made for this insert, and never used before */
-    bool is_moved;     /* a row that was there, or dead, has got another time */
-    bool is_announced; /* its owner is notified */
+    bool is_new;       /* insert: the id was made for this insert, and never used before */
+    bool is_moved;     /* the row is not new: a pending or dead timer got another time */
+    bool is_announced; /* the owner of the shard was notified */
 } verge__row;
 
-/* A timer that a node wants to fire; the node believes that it owns the shard, with that epoch. */
+/* A timer that a node wants to fire, and the epoch with which the node believes that it owns the shard. */
 typedef struct verge__target {
     uint64_t id;
     uint64_t epoch;
 } verge__target;
 
-/* A cancel, a reset, a completion or a probe, and its outcome. */
+/* A cancel, reset, completion, extension, probe or revival, and its outcome. */
 typedef struct verge__change {
     uint64_t id;
-    uint64_t due_ns;   /* reset; probe: as the row has it */
-    uint64_t revision; /* complete */
-    uint64_t epoch;    /* probe: of the row's shard; 0 if no other transaction can lock a row */
-    const void *key;   /* cancel, reset: if not NULL, the timer of `handler` that has this key; id gets its id */
+    uint64_t due_ns;   /* reset: the new time. probe and revive set it to that of the row */
+    uint64_t revision; /* complete, extend: the row must still have this revision */
+    uint64_t epoch;    /* probe: of the row's shard. 0 on SQLite, where no other transaction can lock a row */
+    const void *key;   /* cancel, reset: if not NULL, changes the timer of `handler` with this key; id gets its id */
     size_t key_size;
     int outcome;
-    bool is_announced;                                /* as that of the row */
-    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* reset, revive: as the row has it; or that of the key */
+    bool is_announced;                                /* as in verge__row */
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* with a key: its handler. reset and revive set it otherwise */
 } verge__change;
 
 typedef struct verge__connection {
     const struct verge__store *store;
-    uint64_t server_id;   /* of the server process, or the file: what another one has differs */
-    uint64_t incarnation; /* begin, renew: the last one that the store has given out */
-    uint64_t now_ns;      /* store time, in the last answer that had it */
-    uint64_t asked_ns;    /* monotonic times around that answer */
+    uint64_t server_id;   /* differs for another server process or another file */
+    uint64_t incarnation; /* set by begin and renew: the last one that the store has given out */
+    uint64_t now_ns;      /* store time, from the last answer that had it */
+    uint64_t asked_ns;    /* monotonic times before and after that answer */
     uint64_t answered_ns;
     uint64_t query_count;
 } verge__connection;
@@ -154,42 +154,43 @@ typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
 typedef struct verge__access {
     const char *url;
-    uint64_t lease_ns; /* no answer and no transaction may take longer */
+    uint64_t lease_ns; /* no statement and no transaction may take longer */
     uint64_t lock_ns;  /* how long to wait for the lock of another transaction; then -EAGAIN */
-    bool create;       /* a file is made, if there is none */
+    bool create;       /* create the file if there is none */
 } verge__access;
 
 typedef struct verge__store {
     const char *name;
     bool has_one_writer;    /* only one transaction at a time can write, to any row */
-    bool has_notifications; /* a node is told about timers that others have scheduled */
+    bool has_notifications; /* a node is told about timers that others have started */
 
-    /* -ENOENT: there is no such file or database. -EOPNOTSUPP: something between us and the server does not keep
+    /* -ENOENT: there is no such file or database. -EOPNOTSUPP: a pooler between the node and the server does not keep
      * sessions apart. */
     int (*connect)(const verge__access *access, verge__connection **ret_connection);
     void (*disconnect)(verge__connection *connection);
-    int (*borrow)(void *transaction, verge__connection **ret_connection); /* release by disconnect */
-    void *(*handle)(verge__connection *connection);
+    /* Makes a connection of a transaction that the caller has begun. Release it with disconnect. */
+    int (*borrow)(void *transaction, verge__connection **ret_connection);
+    void *(*handle)(verge__connection *connection); /* the sqlite3 * or PGconn * of the connection */
 
-    /* -ENOENT: there are no tables; -EPROTO: they are not ours. */
+    /* -ENOENT: there are no tables; -EPROTO: they are not verge's. */
     int (*read_meta)(verge__connection *connection, verge__store_meta *ret_meta);
-    /* Makes all tables, or adds what tables of an older version lack. Old and new libraries may use the result. */
+    /* Makes all tables, or adds what tables of an older version lack. Older libraries may still use the latter. */
     int (*make_tables)(verge__connection *connection, uint32_t shard_count);
 
-    int (*contract)(verge__connection *connection); /* min_version is the version */
+    int (*contract)(verge__connection *connection); /* sets min_version to version */
 
     int (*begin)(verge__connection *connection);
-    /* mark 0: if no answer came, it returns -EHOSTUNREACH, although the transaction may have been committed. Otherwise
-     * mark is an id that is used for nothing else. The commit leaves it in the store, so that another connection can
-     * find out what became of the commit. Then -EHOSTUNREACH means that the transaction was not committed, and
-     * -EREMOTEIO that it could not be found out. */
+    /* If no answer comes, the commit may or may not have happened. If mark is 0, commit then returns -EHOSTUNREACH.
+     * Otherwise mark is a number that is used for nothing else. The commit leaves it in the store, so that another
+     * connection can find out what became of the commit. -EHOSTUNREACH then means that the transaction was not
+     * committed, and -EREMOTEIO that this is not known. */
     int (*commit)(verge__connection *connection, uint64_t mark);
     void (*rollback)(verge__connection *connection);
     int (*savepoint)(verge__connection *connection);
-    int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: what was written cannot stand */
+    int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: a statement failed, so undo it */
 
     /* P1. Leases belong to nodes: a shard is free if its owner has left, or was silent for longer than its lease. */
-    /* node: a random number, which no other node has. lease_ns 0: only reads the time. */
+    /* node: a number that no other node has. lease_ns 0: only reads the time. */
     int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node);
     int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
     int (*acquire)(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
@@ -202,26 +203,26 @@ typedef struct verge__store {
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
-    /* Waits for a notification of a timer, until timeout_ns have passed or wake_fd can be read. VERGE__NO_TIMER:
-     * somebody has changed verge_control. */
+    /* Visits a row for each notification, until timeout_ns have passed or wake_fd can be read. The id VERGE__NO_TIMER
+     * means that verge_control was changed. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
-    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is: 0
-     * if it is the same timer, otherwise VERGE__ID_TAKEN. (With on_conflict, if the caller gave the id: -EEXIST.) If
-     * all rows are new, the call itself may return VERGE__ID_TAKEN. */
+    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is.
+     * The outcome is then 0 if it is the same timer, otherwise VERGE__ID_TAKEN (with on_conflict: -EEXIST). If the id
+     * of a new row is taken, the call itself may return VERGE__ID_TAKEN. */
     int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
     int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
-    /* P4, in a transaction. take deletes rows that are due and whose shard still has the epoch. claim keeps such rows,
-     * and gives them another attempt, revision and due time. Both leave out rows that another transaction has locked.
-     * complete deletes rows that were claimed, if no other node has claimed them since. */
+    /* P4, in a transaction. take deletes and visits rows that are due and whose shard still has the epoch. claim keeps
+     * such rows, and gives them another attempt, revision and due time. Both leave out rows that another transaction
+     * has locked. complete deletes claimed rows whose revision has not changed. Outcomes: 0, -ENOENT. */
     int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                 void *context);
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
                  verge__visit_row visit, void *context);
     int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
-    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: it was cancelled or moved, or another node has
-     * it. */
+    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: the timer was cancelled or moved, or another node
+     * has claimed it. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
     /* Finds out which rows exist, when they are due, and the epochs of their shards. Outcomes: 0, -ENOENT. */
@@ -232,27 +233,28 @@ typedef struct verge__store {
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 
-    /* The cluster's limits, in a transaction. controls: those that differ from the default. keep_permit moves the end
-     * of a granted permit to run_ns from now; 0: ends it. */
+    /* Limits of the cluster; control, permit and keep_permit are in a transaction. controls lists the handlers whose
+     * settings differ from the default. keep_permit moves the end of a granted permit to run_ns from now; 0 ends it. */
     int (*control)(verge__connection *connection, const verge__control_change *change);
     int (*controls)(verge__connection *connection, verge_durable_control *ret_controls, size_t count);
     int (*permit)(verge__connection *connection, verge__permit *permit);
     int (*keep_permit)(verge__connection *connection, const verge__permit *permit, uint64_t run_ns);
 
-    /* For people. look: of one timer, pending or dead; payload may be NULL. list: the same of several. */
+    /* For people. look reads one timer, pending or dead; payload may be NULL. list reads several. */
     int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
     int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
     int (*list)(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos, size_t count);
     int (*revive)(verge__connection *connection, verge__change *change); /* in a transaction; -ENOENT, -EEXIST */
     int (*forget)(verge__connection *connection, uint64_t id);           /* in a transaction; -ENOENT */
     int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
-    /* Owners of shards, as verge_durable_list_owners; and how many dead timers there are, up to
-     * VERGE__DEAD_COUNT_MAX. */
+    /* Reads the owners of shards, as verge_durable_list_owners does, and counts up to VERGE__DEAD_COUNT_MAX dead
+     * timers. */
     int (*owners)(verge__connection *connection, verge_durable_owner *ret_owners, size_t count, uint64_t *ret_dead);
     int (*check)(verge__connection *connection, uint32_t shard_count, char *text, size_t size);
 } verge__store;
 
-/* What a store S implements, each as verge__S_name: its prototypes, and its table. */
+/* The functions of a store S, named verge__S_connect and so on. VERGE__STORE_PROTOTYPE declares one, and
+ * VERGE__STORE_FIELD puts one into the table. */
 /* clang-format off */
 #define VERGE__STORE_FUNCTIONS(F, S) \
     F(S, connect) F(S, disconnect) F(S, borrow) F(S, handle) F(S, read_meta) F(S, make_tables) F(S, contract) \
@@ -266,7 +268,8 @@ typedef struct verge__store {
 #define VERGE__STORE_PROTOTYPE(S, function) extern __typeof__(*((verge__store *)0)->function) verge__##S##_##function;
 #define VERGE__STORE_FIELD(S, function) .function = verge__##S##_##function,
 
-/* The store that the URL names; NULL: there is none. *ret_is_missing: verge has this store, but not in this build. */
+/* Returns the store that the URL names; NULL: there is none. *ret_is_missing: verge has this store, but this build does
+ * not. */
 const verge__store *verge__store_of(const char *url, bool *ret_is_missing);
 
 extern const verge__store verge__sqlite_store;
@@ -274,18 +277,21 @@ extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
 
-/* The store's own words about its last error on this thread. Empty: it had none. */
-void verge__one_line(char *text); /* a space in the place of line breaks, and of what surrounds them */
+void verge__one_line(char *text); /* replaces each run of white space by one space */
+
+/* The words about the last error on this thread, mostly the store's own. Empty: there was none. */
 void verge__set_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *verge__words(void);
 
-/* Whether a row of the store is the timer that was to be inserted. (When it is due may have changed since.) */
+/* Returns whether a row of the store is the timer that was to be inserted. Its due time may have changed since. */
 bool verge__is_same_timer(const verge__row *found, const verge__row *row);
-/* Whether they have the same handler and key: of a row with on_conflict and an id of the caller's, the row that is
- * found by this id is the one to be changed. Otherwise the id is that of another timer, which the insert refuses. */
+/* Returns whether both rows have the same handler and key. A row with on_conflict may have an id that the caller gave.
+ * If the row found by this id has the same key, it is the one to change. If not, the id belongs to another timer, and
+ * the insert refuses it. */
 bool verge__has_same_key(const verge__row *found, const verge__row *row);
 
-/* For `owners`: notes a shard. Shards come in the order of their owners. Returns how many owners there are now. */
+/* Helps `owners`: adds a shard to its owner. Shards come in the order of their owners. Returns how many owners there
+ * are now. */
 int verge__add_owned(verge_durable_owner *owners, int found, size_t count, const verge_durable_owner *owner,
                      uint64_t shard);
 

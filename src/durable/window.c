@@ -8,10 +8,10 @@
  *   V3  if there was no room for a row, the window or the row's handler has a cut: rows at or beyond the cut need not
  *       be in the window
  *   V4  a hint that is held is in the list of its handler; handlers count their hints
- *   V5  a hint that waits or is held is due within what was read (read_until_ns in keeper.c): a timer that is moved
- *       beyond that has none, and keeps no place from others. A later scan finds it. (If the store's clock is set
- *       back, less was read than before)
- *   V6  handlers count the hints that they have released: each waits, and may run now
+ *   V5  a hint that waits or is held is due by read_until_ns (keeper.c). If a timer is moved beyond that time, its hint
+ *       is dropped to make room; a later scan finds the row. (If the store's clock is set back, read_until_ns gets
+ *       smaller, and V5 may not hold for a while.)
+ *   V6  released_count of a handler is the number of its hints with is_released; each of these waits
  */
 #define _GNU_SOURCE
 
@@ -101,7 +101,7 @@ void verge__window_end(verge__window *window) {
     free(window->buckets);
 }
 
-/* The wheel for hints of the handler. */
+/* Returns the wheel for hints of the handler. */
 static verge_wheel *wheel_of(const verge_durable *durable, uint32_t handler) {
     return durable->window.wheels[VERGE_DURABLE_HIGH - durable->handlers[handler].options.priority];
 }
@@ -135,7 +135,7 @@ uint32_t verge__window_find(const verge__window *window, uint64_t id) {
     return index;
 }
 
-/* Room for one more hint; false: there is none. */
+/* Makes room for one more hint; false: there is no memory. */
 static bool make_room(verge__window *window) {
     if (window->free != VERGE__NO_HINT || window->hint_count < window->capacity) {
         return true;
@@ -156,7 +156,7 @@ static void set_cut(verge__cut *cut, uint64_t due_ns, uint64_t id) {
     }
 }
 
-/* After a hint was filed: wakes the firers if it is due before they wake up by themselves. */
+/* Call it after a hint was filed: wakes the firers if the hint is due before they wake up by themselves. */
 static void wake_firers(verge_durable *durable) {
     const uint64_t wakeup_ns = verge__window_next_wakeup(&durable->window);
     if (wakeup_ns < durable->waiting_until_ns) {
@@ -165,7 +165,7 @@ static void wake_firers(verge_durable *durable) {
     }
 }
 
-/* Whether the row needs no hint, as a later scan finds it. */
+/* Returns whether the row needs no hint, because a later scan finds it. */
 static bool is_far(const verge_durable *durable, const verge__hint *hint) {
     return hint->due_ns > durable->keeper.read_until_ns;
 }
@@ -177,7 +177,7 @@ static void unmark_released(verge_durable *durable, verge__hint *hint) {
 
 static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool is_told) {
     verge__hint *hint = &durable->window.hints[index];
-    /* It fires, and its row is told of: the firing may have looked for the row before that was committed. */
+    /* The row was committed just now, while its hint fires: the firing may have looked for it too early. */
     const bool is_new = is_told && hint->state == VERGE__HINT_FIRING;
     if (hint->due_ns == due_ns && !is_new) {
         return;
@@ -192,12 +192,12 @@ static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool i
         return;
     }
     if (hint->state == VERGE__HINT_HELD) {
-        return; /* when it is released, it waits for its new time */
+        return; /* when the hint is released, it waits for its new time */
     }
     unmark_released(durable, hint);
     if (verge_wheel_reset(wheel_of(durable, hint->handler), hint->timer, due_ns) == 0) {
         wake_firers(durable);
-    } /* otherwise it comes out at the old time, and firing finds that it is not due */
+    } /* without memory, the hint comes out at the old time, and the firing finds that the row is not due */
 }
 
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first) {
@@ -359,7 +359,7 @@ void verge__window_trim(verge_durable *durable) {
             continue;
         }
         verge__handler *handler = &durable->handlers[hint->handler];
-        handler->window_count--; /* would there be room for it? */
+        handler->window_count--; /* for the question whether there would be room for this hint */
         const bool has_share = verge__has_share(durable, handler, false);
         handler->window_count++;
         if (!has_share) {

@@ -61,7 +61,8 @@ void verge__log(verge_durable *durable, const verge_durable_message *about, cons
     (void)pthread_mutex_unlock(&durable->said.lock);
 }
 
-/* Under the lock: whether the thread's failure is to be told: it is the first, or one of another kind. */
+/* Under the lock: counts a thread whose steps fail now. Returns whether this is to be told: if it is the first such
+ * thread, or if it fails for another reason. */
 static bool is_news(verge_durable *durable, const char *words) {
     const bool is_new = durable->said.failing_count++ == 0 || strcmp(durable->said.told_words, words) != 0;
     (void)snprintf(durable->said.told_words, sizeof(durable->said.told_words), "%s", words);
@@ -79,7 +80,7 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
     }
     const bool is_firer = is_failing != &durable->keeper.is_failing && is_failing != &durable->writer.is_failing;
     verge__lock(durable);
-    if (error != 0 && is_firer && !verge__is_lost(error)) { /* perhaps that of one timer, which is tried again */
+    if (error != 0 && is_firer && !verge__is_lost(error)) { /* perhaps one timer fails again and again */
         tells = strcmp(durable->said.told_refusal, durable->said.last_words) != 0;
         memcpy(durable->said.told_refusal, durable->said.last_words, sizeof(durable->said.told_refusal));
     } else if (error != 0 && !*is_failing) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer: group commit. If the writer is idle, a call is committed at once. Calls that come during a transaction
- * share the next one. So a commit has one call if there are few, and hundreds if there are many.
+ * share the next one. So a commit has one call if calls are rare, and hundreds if there are many.
  */
 #define _GNU_SOURCE
 
@@ -12,14 +12,14 @@
 #include "durable/durable_internal.h"
 
 enum {
-    GROUP_ROWS_MAX = 4096,    /* unless a single call has more */
-    GROUP_SIZE_MAX = 8 << 20, /* bytes of payloads; the same */
+    GROUP_ROWS_MAX = 4096,    /* rows of a transaction, unless a single call has more */
+    GROUP_SIZE_MAX = 8 << 20, /* bytes of payloads in a transaction, unless a single call has more */
     FAILED_NAP_MS = 20,
     LOCKED_NAP_MS = 2,
 };
 
-#define LOCK_PATIENCE_NS \
-    UINT64_C(50000000) /* how long to wait for a row that a firing has locked; then VERGE_RUNNING */
+/* How long a cancel or reset waits for a row that a firing has locked. After that, it returns VERGE_RUNNING. */
+#define LOCK_PATIENCE_NS UINT64_C(50000000)
 
 /* The calls of one transaction. */
 typedef struct verge__group {
@@ -87,8 +87,8 @@ static void append_calls(verge_durable *durable, verge__call *calls, verge__call
     verge__unlock(durable);
 }
 
-/* A transaction met the lock of another one. Calls that insert keys may be the reason: somebody's open transaction has
- * inserted the same key. From now on they go alone. */
+/* Call it after a transaction met a lock. A call that inserts a key may be the reason: another open transaction may
+ * have inserted the same key. From now on, each such call gets a transaction of its own. */
 static void set_apart(const verge__group *group) {
     for (verge__call *call = group->calls; call != NULL; call = call->next) {
         call->is_alone |= call->kind == VERGE__CALL_REVIVE;
@@ -110,7 +110,7 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
     return true;
 }
 
-/* Collects the rows of all calls, one after the other; and the changes: first the cancels, then the resets. */
+/* Collects the rows of all calls, in their order. Also collects the changes: first the cancels, then the resets. */
 static int collect(verge_durable *durable, verge__group *group) {
     if (!make_room((void **)&durable->writer.rows, &durable->writer.row_capacity, group->row_count,
                    sizeof(*durable->writer.rows)) ||
@@ -127,7 +127,7 @@ static int collect(verge_durable *durable, verge__group *group) {
     for (const verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
             verge__row *from = &call->rows[i];
-            if (from->id == 0 || from->is_new) { /* if it was tried before, nothing was committed */
+            if (from->id == 0 || from->is_new) { /* also if the row was tried before: nothing was committed */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
                 from->is_new = true;
                 error = from->id == 0 ? -EAGAIN : error;
@@ -252,8 +252,8 @@ static void note_cancel(verge_durable *durable, uint64_t id) {
     verge__unlock(durable);
 }
 
-/* Whether another transaction has locked the row, and the call is to be tried again. After LOCK_PATIENCE_NS it is not,
- * and its result is VERGE_RUNNING. */
+/* Returns whether the call is to be tried again, because another transaction has locked the row. After LOCK_PATIENCE_NS
+ * it is not tried again, and its result is VERGE_RUNNING. */
 static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verge__change *change) {
     if (change->outcome != -EAGAIN) {
         return false;
@@ -266,7 +266,7 @@ static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verg
     return now_ns < call->lock_until_ns;
 }
 
-/* Makes a call that reads. If the connection is lost, this call and the rest of the group are tried again later. */
+/* Makes a call that reads. If the connection is lost, this call and later reads of the group are tried again. */
 static int read_for(verge_durable *durable, verge__call *call) {
     int error = durable->writer.connection == NULL ? -EHOSTUNREACH
                                                    : call->read(durable, durable->writer.connection, call->question);
@@ -280,14 +280,14 @@ static int read_for(verge_durable *durable, verge__call *call) {
     return error;
 }
 
-/* The next rows and changes of a group that belong to a call. */
+/* Where the rows and changes of the next call of a group are. */
 typedef struct verge__places {
     size_t row;
     size_t cancel;
     size_t reset;
 } verge__places;
 
-/* After the commit: gives a cancel or reset its result. False: it is to be tried again. */
+/* After the commit: gives a cancel or reset its result. Returns false if the call is to be tried again. */
 static bool finish_change(verge_durable *durable, verge__call *call, verge__change *change) {
     if (is_to_be_tried_again(durable, call, change)) {
         return false;
@@ -310,7 +310,8 @@ static bool finish_read(verge_durable *durable, verge__call *call) {
     return true;
 }
 
-/* The same of any call. After that, the call belongs to its caller. */
+/* After the commit: gives any call its result. Returns false if the call is to be tried again. If true, the call
+ * belongs to its caller again. */
 static bool finish_call(verge_durable *durable, verge__call *call, verge__places *places) {
     switch (call->kind) {
     case VERGE__CALL_SCHEDULE:
@@ -334,7 +335,7 @@ static bool finish_call(verge_durable *durable, verge__call *call, verge__places
     }
 }
 
-/* After the commit: gives the results to the callers. True: some calls are to be tried again. */
+/* After the commit: gives the results to the callers. Returns true if some calls are to be tried again. */
 static bool finish_group(verge_durable *durable, const verge__group *group) {
     verge__call *again = NULL;
     verge__call **again_end = &again;
@@ -354,12 +355,13 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     return waits;
 }
 
-/* Nothing was committed, or this is not known. Calls whose patience has not run out are tried again; others fail. */
+/* After an error: nothing was committed, or this is not known. If another try may succeed, calls whose patience has not
+ * run out are tried again. All others fail. */
 static void refuse_group(verge_durable *durable, const verge__group *group, int error) {
     const bool may_pass = error == -EHOSTUNREACH || error == -EROFS || error == -EAGAIN;
     verge__call *again = NULL;
     verge__call **again_end = &again;
-    verge__call *apart = NULL; /* to the end of the queue */
+    verge__call *apart = NULL; /* calls that go to the end of the queue */
     verge__call **apart_end = &apart;
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
@@ -395,7 +397,7 @@ static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     return has_some;
 }
 
-/* Calls are taken only when the transaction has begun. So those that come while it waits for that are part of it. */
+/* Calls are taken only when the transaction has begun. So calls that come while it begins are part of it. */
 verge__progress verge__writer_step(verge_durable *durable) {
     verge__group group = {.calls = NULL};
     bool begins;
@@ -447,7 +449,7 @@ void *verge__writer_run(void *argument) {
         if (progress == VERGE__FAILED) {
             const bool is_lost = durable->writer.connection == NULL;
             const long nap_ns = (is_lost ? FAILED_NAP_MS : LOCKED_NAP_MS) * 1000000L;
-            /* between half of it and all of it, so that two nodes do not meet again and again */
+            /* a random time from half of nap_ns to all of it, so that two nodes do not collide again and again */
             const struct timespec nap = {.tv_nsec =
                                              nap_ns / 2 + (long)(verge__random(durable) % (uint64_t)(nap_ns / 2))};
             (void)nanosleep(&nap, NULL);

@@ -4,9 +4,9 @@
  * bit choose one of the eight. Values below 8 do not have these bits: the exponent is computed with bit 3 set, so that
  * the same formula works without a branch.
  *
- * There is one writer, so it needs no atomic read-modify-write: it loads and stores, relaxed. The writer stores the
- * bucket last, with release, and readers load buckets with acquire. So a reader that sees a value in a bucket sees it
- * everywhere else (H5).
+ * As there is only one writer, no read-modify-write needs to be atomic: the writer loads and stores, relaxed. It stores
+ * the bucket last, with release, and readers load buckets with acquire. So a reader that sees a value in a bucket also
+ * sees it in count, sum, min and max (H5).
  */
 #include "histogram/histogram_internal.h"
 
@@ -34,7 +34,7 @@ static uint64_t upper_of(size_t index) {
     }
     const unsigned shift = (unsigned)(index >> SUBBITS) - 1;
     const uint64_t leading = SUBBUCKETS + (index & (SUBBUCKETS - 1));
-    return ((leading + 1) << shift) - 1; /* the last bucket: wraps to 0, and gives 2^64 - 1 */
+    return ((leading + 1) << shift) - 1; /* for the last bucket, the shift wraps to 0 */
 }
 
 static uint64_t load(const uint64_t *field) {
@@ -62,13 +62,13 @@ static uint64_t load_bucket(const uint64_t *bucket) {
 
 static uint64_t sum_saturated(uint64_t a, uint64_t b) {
     const uint64_t sum = a + b;
-    return sum | (UINT64_C(0) - (sum < a)); /* written without a branch, so that compilers make none */
+    return sum | (UINT64_C(0) - (sum < a)); /* without a branch */
 }
 
 static uint64_t product_saturated(uint64_t a, uint64_t b) {
     uint64_t product;
     const uint64_t overflows = __builtin_mul_overflow(a, b, &product);
-    return product | (UINT64_C(0) - overflows); /* without a branch, too */
+    return product | (UINT64_C(0) - overflows); /* without a branch */
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) {
@@ -108,8 +108,8 @@ void verge__histogram_record_once(verge_histogram *histogram, uint64_t value) {
 }
 
 void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
-    /* Read the buckets first: all their values are then in the fields that note() reads. These may already have more.
-     * Write the buckets last, so that no reader sees a value there before it is in the other fields. */
+    /* Read the buckets before the other fields: then these have at least the values of the buckets. Write the buckets
+     * last, so that no reader sees a value in a bucket before it is in the other fields. */
     uint64_t counts[VERGE_HISTOGRAM_BUCKET_COUNT];
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         counts[i] = load_bucket(&from->buckets[i]);
@@ -149,7 +149,7 @@ uint64_t verge_histogram_max(const verge_histogram *histogram) {
 /* ceil(q * count), from 1 to count; count is not 0. */
 static uint64_t rank_of(double q, uint64_t count) {
     if (!(q > 0)) {
-        return 1; /* a NaN, too */
+        return 1; /* also for a NaN */
     }
     if (q >= 1) {
         return count;
@@ -164,7 +164,7 @@ static uint64_t rank_of(double q, uint64_t count) {
 }
 
 uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
-    uint64_t count = 0; /* the sum of the buckets; the field `count` may be ahead of it */
+    uint64_t count = 0; /* sum of the buckets; the field `count` may be larger */
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         count = sum_saturated(count, load_bucket(&histogram->buckets[i]));
     }
@@ -179,7 +179,7 @@ uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
             return smaller(upper_of(i), load(&histogram->max));
         }
     }
-    return load(&histogram->max); /* it was cleared meanwhile */
+    return load(&histogram->max); /* the histogram was cleared meanwhile */
 }
 
 int verge_histogram_bucket(const verge_histogram *histogram, size_t index, uint64_t *ret_upper, uint64_t *ret_count) {

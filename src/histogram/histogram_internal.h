@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram/histogram_internal.h - recording where it has to be quick. */
+/* histogram/histogram_internal.h - recording one value, quickly. */
 #ifndef VERGE_SRC_HISTOGRAM_HISTOGRAM_INTERNAL_H
 #define VERGE_SRC_HISTOGRAM_HISTOGRAM_INTERNAL_H
 

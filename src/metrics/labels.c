@@ -29,7 +29,7 @@ bool verge__metrics_is_name(const char *name) {
     return is_name(name, ':');
 }
 
-/* The number of bytes of the UTF-8 character that starts here; 0 if it is not valid (RFC 3629: the shortest form, no
+/* Returns the number of bytes of the UTF-8 character at text, or 0 if it is not valid (RFC 3629: the shortest form, no
  * surrogates, nothing beyond U+10FFFF). */
 static size_t utf8_length(const unsigned char *text) {
     static const struct {

@@ -13,7 +13,7 @@
 
 enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 
-/* Of one service. Sources with the same name are one: the first of them has the counts of all. */
+/* The counts of one service. If several sources have the same name, the first of them has the counts of all. */
 typedef struct counts {
     uint64_t pending[VERGE__SOURCE_COUNT];
     uint32_t overdue[VERGE__SOURCE_COUNT];
@@ -41,7 +41,7 @@ static void count_timers(verge_service *service, counts *counts_) {
     }
 }
 
-/* Writes the name of a source. A label may have any bytes, but text for Prometheus is UTF-8: others become '?'. */
+/* Writes the name of a source. A label may have any bytes. Bytes that are not UTF-8 become '?', for Prometheus. */
 static void name_source(const verge_service *service, uint32_t source, char name[NAME_SIZE]) {
     const uint64_t key = verge__source_key(&service->sources, source);
     if (source == VERGE__SOURCE_OTHERS || key == 0) {
@@ -66,7 +66,7 @@ static uint64_t hash_of(const char *text) {
     return hash;
 }
 
-/* Names are compared by 64 bits of a hash, so that they need not be kept. */
+/* Adds up sources with the same name. Only hashes of 64 bits are compared, so that names need not be stored. */
 static void join_names(const verge_service *service, counts *counts_) {
     uint64_t hashes[VERGE__SOURCE_COUNT] = {0};
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes text into a buffer of limited size. Text without room is counted and dropped. */
+/* Writes text into a buffer of limited size. Text that does not fit is only counted. */
 #include "metrics/writer.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static void put_text(verge__metrics_writer *writer, const char *text) {
     put(writer, text, strlen(text));
 }
 
-/* At least this many digits, with leading zeros. */
+/* Writes a number with leading zeros, if it has fewer than digits_min digits. */
 static void put_number(verge__metrics_writer *writer, uint64_t number, unsigned digits_min) {
     char text[24];
     size_t start = sizeof(text);
@@ -42,7 +42,7 @@ static void put_escaped(verge__metrics_writer *writer, const char *text, bool qu
     }
 }
 
-/* Exact; a double would not be. */
+/* Writes all digits: a double would lose some. */
 static void put_in_unit(verge__metrics_writer *writer, uint64_t value, verge_metrics_unit unit) {
     if (unit == VERGE_METRICS_PLAIN) {
         put_number(writer, value, 1);
@@ -68,7 +68,7 @@ static bool has_any(const verge_label *labels) {
     return labels != NULL && labels->name != NULL;
 }
 
-/* name suffix { labels } blank */
+/* Writes: name suffix { labels } blank */
 static void put_series(verge__metrics_writer *writer, const char *name, const char *suffix, const verge_label *labels) {
     put_text(writer, name);
     put_text(writer, suffix);
@@ -80,7 +80,7 @@ static void put_series(verge__metrics_writer *writer, const char *name, const ch
     put_text(writer, " ");
 }
 
-/* name _bucket { labels, le="bound" } count. No bound: infinity. */
+/* Writes: name _bucket { labels, le="bound" } count. bound NULL: "+Inf". */
 static void put_bucket(verge__metrics_writer *writer, const char *name, const verge_label *labels,
                        const uint64_t *bound, verge_metrics_unit unit, uint64_t count) {
     put_text(writer, name);

@@ -3,13 +3,13 @@
  * metrics/writer.h - writes the text format of Prometheus, one family after the other.
  *
  *     error = verge__metrics_start(&writer, objects, labels, source_count, buffer, size);
- *     verge__metrics_fields(&writer, fields, field_count, &sources);      -- families of one number a source
+ *     verge__metrics_fields(&writer, fields, field_count, &sources);      -- one family for each field
  *     verge__metrics_family(&writer, name, help, VERGE__METRICS_HISTOGRAM);
  *     verge__metrics_histogram(&writer, name, labels[i], histogram, unit);    -- for each source
  *     return verge__metrics_finish(&writer);
  *
- * A source is an object that the text describes, such as a wheel (in sources.c alone, a source of timers). Sources
- * differ in their labels.
+ * A source is an object that the text describes, such as a wheel. Sources differ in their labels. (In sources.c alone,
+ * a source is what starts timers.)
  */
 #ifndef VERGE_SRC_METRICS_WRITER_H
 #define VERGE_SRC_METRICS_WRITER_H
@@ -21,7 +21,7 @@
 typedef struct verge__metrics_writer {
     char *buffer;
     size_t size;
-    size_t length; /* of the whole text, also of what had no room */
+    size_t length; /* of the whole text, including what did not fit */
 } verge__metrics_writer;
 
 typedef enum verge__metrics_type {
@@ -40,7 +40,7 @@ typedef struct verge__metrics_field {
 
 typedef struct verge__metrics_sources {
     size_t count;
-    const verge_label *const *labels; /* of each source; NULL: none has any */
+    const verge_label *const *labels; /* by source; NULL: there is one source, without labels */
     /* Returns the statistics of a source. They are valid until the next call. */
     const void *(*read)(void *context, size_t source);
     void *context;
@@ -48,7 +48,7 @@ typedef struct verge__metrics_sources {
 
 /* ---- labels and names ---- */
 
-/* 0, or -EINVAL if labels are invalid, or two sources have the same labels. labels may be NULL for at most one
+/* Returns -EINVAL if labels are invalid, or two sources have the same labels. labels may be NULL for at most one
  * source. */
 int verge__metrics_check_labels(const verge_label *const *labels, size_t source_count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The next occurrence of a rule. In each span, it is found in two steps: the next local minute that matches the rule,
- * and when the clock shows that minute. N3 and N4 differ in where the search begins in a span:
+ * Finds the next occurrence of a rule, span by span, in two steps: first the next local minute that matches the rule,
+ * then the time at which the clock shows that minute. N3 and N4 differ in where the search begins in a span:
  *
  *   N4  just after `after`, or at the local time of the begin of the span. So local times that the clock has skipped do
  *       not come, and those that it shows again come again.
@@ -20,7 +20,7 @@ enum { MINUTES_OF_DAY = 1440, SECONDS_OF_MINUTE = 60 };
 static const uint64_t ns_of_second = 1000000000;
 static const int64_t time_end = INT64_MAX / 1000000000; /* the last second that fits into 63 bits of ns */
 
-/* next_minute returns it if no minute before `end` matches. */
+/* next_minute returns this if no minute before `end` matches. */
 static const int64_t no_minute = INT64_MAX;
 
 static bool is_day(const verge_recurrence *rule, verge__date date, int64_t day) {
@@ -29,7 +29,7 @@ static bool is_day(const verge_recurrence *rule, verge__date date, int64_t day) 
     return (rule->flags & VERGE__RULE_EITHER) != 0 ? of_month || of_week : of_month && of_week;
 }
 
-/* The first day at or after `day`, before `end`, that the rule allows. Otherwise `end`. */
+/* Returns the first day at or after `day`, before `end`, that the rule allows. If there is none, returns `end`. */
 static int64_t next_day(const verge_recurrence *rule, int64_t day, int64_t end) {
     verge__date date = verge__date_of_day(day);
     while (day < end) {
@@ -50,7 +50,7 @@ static int64_t next_day(const verge_recurrence *rule, int64_t day, int64_t end) 
     return end;
 }
 
-/* The first minute of the day at or after `minute` that the rule has; MINUTES_OF_DAY: none. */
+/* Returns the first minute of the day at or after `minute` that the rule has; MINUTES_OF_DAY: none. */
 static unsigned next_minute_of_day(const verge_recurrence *rule, unsigned minute) {
     uint64_t left = UINT64_MAX << minute % 60;
     for (unsigned hour = minute / 60; hour < 24; hour++) {
@@ -63,7 +63,7 @@ static unsigned next_minute_of_day(const verge_recurrence *rule, unsigned minute
     return MINUTES_OF_DAY;
 }
 
-/* The first local minute at or after `minute`, before `end`, that matches the rule. Minutes count from 1970. */
+/* Returns the first local minute at or after `minute`, before `end`, that matches the rule. Minutes count from 1970. */
 static int64_t next_minute(const verge_recurrence *rule, int64_t minute, int64_t end) {
     const int64_t first_day = verge__floor_divide(minute, MINUTES_OF_DAY);
     const int64_t end_day = verge__floor_divide(end, MINUTES_OF_DAY) + 1;
@@ -82,7 +82,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* The first occurrence in a span that is later than `after`; time_end: there is none. */
+/* Returns the first occurrence in a span that is later than `after`; time_end: there is none. */
 static int64_t next_in_span(const verge_recurrence *rule, const verge__span *span, int64_t after) {
     const int64_t end = span->end < time_end ? span->end : time_end;
     int64_t from = larger(after + 1, span->begin) + span->offset;

@@ -65,7 +65,7 @@ static bool has(word part, char c) {
     return memchr(part.text, c, part.length) != NULL;
 }
 
-/* Cuts off and returns what is before the separator; all of the word, if it has no separator. */
+/* Cuts off and returns the part before the separator. If there is no separator, this is the whole word. */
 static word take(word *from, char separator) {
     const char *end = memchr(from->text, separator, from->length);
     const size_t length = end != NULL ? (size_t)(end - from->text) : from->length;
@@ -99,7 +99,7 @@ static bool is_name(word part, const char *name) {
     return true;
 }
 
-/* A number or a name. */
+/* Reads a number or a name. */
 static int read_value(const cron_field *field, word part, verge__explanation why, unsigned *ret_value) {
     unsigned value = 0;
     bool is_known = number_of(part, &value);
@@ -120,7 +120,7 @@ static int read_value(const cron_field *field, word part, verge__explanation why
     return 0;
 }
 
-/* A value, or two with '-' between them. "fri-sun" ends with day 7. */
+/* Reads one value, or two with '-' between them. "fri-sun" ends with day 7. */
 static int read_range(const cron_field *field, word part, verge__explanation why, unsigned *ret_first,
                       unsigned *ret_last) {
     const bool is_range = has(part, '-');
@@ -144,7 +144,7 @@ static int read_range(const cron_field *field, word part, verge__explanation why
     return 0;
 }
 
-/* "*", a value or a range, perhaps with a step. */
+/* Reads "*", a value or a range, perhaps with a step. */
 static int read_item(const cron_field *field, word item, verge__explanation why, uint64_t *bits) {
     const bool has_step = has(item, '/');
     word step_word = item;
@@ -210,7 +210,7 @@ static int read_cron(const word *words, verge__explanation why, verge_recurrence
     return 0;
 }
 
-/* "09:00,17:30" */
+/* Reads a list of local times: "09:00,17:30". */
 static int read_times(word list, verge__explanation why, verge_recurrence *rule) {
     bool is_last = false;
     while (!is_last) {
@@ -230,7 +230,7 @@ static int read_times(word list, verge__explanation why, verge_recurrence *rule)
     return 0;
 }
 
-/* Days, then times. Days that begin with a digit are days of the month. */
+/* Reads a word of days and a word of times. Days that begin with a digit are days of the month. */
 static int read_days_and_times(const word *words, verge__explanation why, verge_recurrence *rule) {
     const bool of_month = is_digit(words[0].text[0]);
     uint64_t bits = 0;
@@ -276,8 +276,8 @@ static size_t cut(const char *text, size_t length, word *words) {
     return count;
 }
 
-/* With VERGE__RULE_EITHER, a day of the week is enough. Otherwise one of the months must be long enough for one of the
- * days. */
+/* Returns whether the rule has any occurrence. With VERGE__RULE_EITHER, the day of the week is enough. Otherwise one of
+ * the months must be long enough for one of the days. */
 static bool ever_comes(const verge_recurrence *rule) {
     for (unsigned month = 1; month <= 12; month++) {
         const unsigned day_count = verge__days_of_month(2000, month);

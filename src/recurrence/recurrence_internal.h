@@ -8,8 +8,8 @@
 
 enum {
     VERGE__RULE_VALID = 1,      /* set by parse */
-    VERGE__RULE_EITHER = 2,     /* day of the month or day of the week (N2); otherwise both */
-    VERGE__RULE_EVERY_HOUR = 4, /* N4; otherwise N3 */
+    VERGE__RULE_EITHER = 2,     /* the day of the month or the day of the week matches (N2); otherwise both must */
+    VERGE__RULE_EVERY_HOUR = 4, /* N4 holds; otherwise N3 */
 };
 
 typedef struct verge__date {
@@ -48,7 +48,7 @@ static inline int64_t verge__day_of_date(verge__date date) {
 }
 
 static inline int64_t verge__year_of_day(int64_t day) {
-    int64_t year = 1970 + verge__floor_divide(day, 366); /* for days after 1970: the year or an earlier one */
+    int64_t year = 1970 + verge__floor_divide(day, 366); /* if day >= 0: the right year or an earlier one */
     if (day < 0) {
         year = 1970 + verge__floor_divide(day, 365);
     }

@@ -43,7 +43,7 @@ typedef struct verge__zone_rule {
     bool exists; /* false: the clock stays as it is */
     bool has_summer;
     int32_t offset;        /* of standard time */
-    int32_t summer_offset; /* of summer time, which may also be behind standard time */
+    int32_t summer_offset; /* of summer time; may be smaller than offset */
     verge__yearly summer_begin;
     verge__yearly summer_end;
 } verge__zone_rule;
@@ -61,20 +61,21 @@ struct verge_zone {
 typedef struct verge__span {
     int64_t begin;  /* INT64_MIN: there was always this offset */
     int64_t end;    /* exclusive; INT64_MAX: the offset stays */
-    int64_t passed; /* Z3 of its begin; INT64_MIN: nothing was shown before */
+    int64_t passed; /* Z3, for the begin of the span; INT64_MIN: no local time was shown before */
     int32_t offset;
 } verge__span;
 
-/* The span that has this time. zone may be NULL: UTC. */
+/* Returns the span that has this time. If zone is NULL, it is UTC. */
 verge__span verge__zone_span(const verge_zone *zone, int64_t time);
 
-/* Reads the footer of a TZif file, a TZ string as of POSIX with the extensions of RFC 8536. False: it is not valid. */
+/* Reads the footer of a TZif file, a TZ string as of POSIX with the extensions of RFC 8536. Returns false if it is not
+ * valid. */
 bool verge__zone_rule_parse(const char *text, size_t size, verge__zone_rule *ret_rule);
 
-/* When the clock changes in this year, in seconds since 1970. offset is the one that holds before the change. */
+/* Returns when the clock changes in this year, in seconds since 1970. offset is the one before the change. */
 int64_t verge__yearly_at(const verge__yearly *yearly, int64_t year, int32_t offset);
 
-/* Whether this text can be the name of a zone. It need not end with a 0. */
+/* Returns whether this text can be the name of a zone. The text need not end with a 0. */
 bool verge__zone_name_is_valid(const char *name, size_t length);
 
 #endif

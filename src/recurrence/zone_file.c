@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Zones from TZif files (RFC 8536). Such a file has two blocks of data, each behind a header. The first has times of 32
- * bits and is only skipped; the second has times of 64 bits. Then comes the footer (zone_rule.c). Nothing that a file
- * says is believed before it was checked: neither counts, nor indexes, nor offsets, nor the order of times.
+ * Reads zones from TZif files (RFC 8536). Such a file has two blocks of data, each behind a header. The first has times
+ * of 32 bits and is only skipped; the second has times of 64 bits. Then comes the footer (zone_rule.c). All counts,
+ * indexes, offsets and the order of times are checked before they are used.
  */
 #define _GNU_SOURCE /* secure_getenv */
 
@@ -26,7 +26,7 @@ enum {
     FOLDER_MAX = 512,
 };
 
-static const int64_t time_max = INT64_C(1) << 40; /* Z2; these are 35,000 years */
+static const int64_t time_max = INT64_C(1) << 40; /* Z2; about 35,000 years */
 
 /* The counts of a header, in the order of the file. */
 typedef struct tzif_counts {
@@ -109,7 +109,7 @@ static bool offset_of_type(const tzif_block *block, uint32_t type, int32_t *ret_
     return offset >= OFFSET_MIN && offset <= OFFSET_MAX;
 }
 
-/* Z1 to Z3. Changes before -time_max only decide what the first offset is. Those from time_max on are left out. */
+/* Establishes Z1 to Z3. Changes before -time_max only decide the first offset. Those from time_max on are left out. */
 static bool read_changes(const tzif_block *block, verge_zone *zone) {
     if (!offset_of_type(block, 0, &zone->first_offset)) {
         return false;
@@ -173,8 +173,8 @@ void verge_zone_close(verge_zone *zone) {
     }
 }
 
-/* Letters, digits, and "+-_" in parts that are separated by '/' and begin with a letter or digit. So a name cannot
- * leave the folder. */
+/* A name has parts of letters, digits, '+', '-' and '_', separated by '/'. Each part begins with a letter or digit. So
+ * a name cannot refer to a file outside of the folder. */
 bool verge__zone_name_is_valid(const char *name, size_t length) {
     bool is_first = true;
     for (size_t i = 0; i < length; i++) {
@@ -188,7 +188,7 @@ bool verge__zone_name_is_valid(const char *name, size_t length) {
     return length > 0 && length <= VERGE_ZONE_NAME_MAX && !is_first;
 }
 
-/* Reads up to `size` bytes of a file. Returns how many there were, or a negative error. */
+/* Reads up to `size` bytes of a file. Returns how many were read, or a negative errno. */
 static ssize_t read_bytes(int file, uint8_t *bytes, size_t size) {
     size_t done = 0;
     while (done < size) {
@@ -226,7 +226,7 @@ static int read_file(int file, const verge_allocator *allocator, verge_zone **re
     return error;
 }
 
-/* Opens the file of a zone. O_NONBLOCK: does not wait if a pipe has that name. */
+/* Opens the file of a zone. With O_NONBLOCK, open does not wait if a pipe has that name. */
 static int open_file(const char *name) {
     const char *folder = secure_getenv("TZDIR");
     char path[FOLDER_MAX + VERGE_ZONE_NAME_MAX + 2];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The footer of a TZif file: what holds after the last change that the file lists.
+ * Reads the footer of a TZif file: the rule that holds after the last change that the file lists.
  *
  *     CET-1CEST,M3.5.0,M10.5.0/3        name, offset west of UTC, name of summer time, its begin and end
- *     <-03>3<-02>,M3.5.0/-1,M10.5.0/0   names in <>, hours from -167 to 167
- *     IST-1GMT0,M10.5.0,M3.5.0/1        "summer" time that is behind
+ *     <-03>3<-02>,M3.5.0/-1,M10.5.0/0   names in <>; the hours after '/' are -167 to 167
+ *     IST-1GMT0,M10.5.0,M3.5.0/1        "summer" time that is behind standard time
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { SECONDS_OF_HOUR = 3600, SECONDS_OF_DAY = 86400, OFFSET_HOURS_MAX = 24, RULE_HOURS_MAX = 167 };
 
-/* What is left to read. */
+/* The text that is left to read. */
 typedef struct reader {
     const char *text;
     const char *end;
@@ -46,7 +46,7 @@ static bool read_number(reader *from, unsigned largest, unsigned *ret_number) {
     return true;
 }
 
-/* Skips the name of a time, which is not used: three letters or more, or three characters or more in <>. */
+/* Skips the name of standard or summer time: three letters or more, or three characters or more in <>. */
 static bool skip_name(reader *from) {
     const char *begin = from->text;
     if (skip(from, '<')) {

@@ -42,7 +42,7 @@ static bool parse_port(const char *text, uint16_t *ret_port) {
     return *end == '\0' && port <= UINT16_MAX;
 }
 
-/* NUMBER:PORT, or PORT of the loopback. */
+/* Parses NUMBER:PORT, or PORT for 127.0.0.1. */
 static int parse_port_of_host(const char *text, verge__address *address) {
     struct sockaddr_in *four = (struct sockaddr_in *)&address->socket.storage;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address->socket.storage;
@@ -75,7 +75,7 @@ static int parse_port_of_host(const char *text, verge__address *address) {
     return inet_pton(AF_INET, host, &four->sin_addr) == 1 ? 0 : -EINVAL;
 }
 
-/* Where scopes are found: sockets, or files that name an address. */
+/* The folder of the sockets of scopes, and of the files that have the addresses of other scopes. */
 static const char *runtime_folder(void) {
     const char *folder = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe) */
     return folder != NULL && folder[0] == '/' ? folder : "/tmp";
@@ -126,7 +126,7 @@ static int bind_and_listen(int fd, const verge__address *address) {
     enum { BACKLOG = 64, MODE = 0600 };
     const int on = 1;
     if (address->is_local) {
-        /* Before the socket has a path, so that others can connect at no moment. */
+        /* This is done before the socket has a path. So there is no moment at which other users can connect. */
         if (fchmod(fd, MODE) != 0) {
             return -errno;
         }
@@ -157,7 +157,7 @@ bool verge__token_is_valid(const char *token) {
            strspn(token, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == size;
 }
 
-/* Writes the address as a browser takes it, with the port that the system has chosen. */
+/* Writes the address for people: "unix:PATH", or an URL with the port that the system has chosen. */
 static void describe(verge__listener *listener) {
     verge__address *address = &listener->address;
     if (address->is_local) {
@@ -174,9 +174,9 @@ static void describe(verge__listener *listener) {
                    ntohs(is_six ? six->sin6_port : four->sin_port), listener->token);
 }
 
-/* A scope at another place than the default one leaves a file there, with its address, that only the same user can
- * read. O_EXCL: what somebody else has put there, say a link, is not touched. Without the file, `verge scope` does not
- * list the scope; nothing else depends on it. */
+/* If scope is not at the default address, writes its address to a file in the runtime folder, which only the same user
+ * can read. O_EXCL: a file or a link that somebody else has put there is not touched. Without the file, `verge scope`
+ * does not list the scope; nothing else depends on it. */
 static void leave_note(verge__listener *listener) {
     enum { MODE = 0600 };
     char place[sizeof(listener->note)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/address.h - where scope listens: an address as text, a socket that listens there, the secret in its path. */
+/* scope/address.h - where scope listens: an address as text, a socket that listens there, the token in its path. */
 #ifndef VERGE_SRC_SCOPE_ADDRESS_H
 #define VERGE_SRC_SCOPE_ADDRESS_H
 
@@ -10,7 +10,7 @@
 #include "scope/request.h"
 
 enum {
-    VERGE__TOKEN_SIZE = 32, /* hexadecimal digits of a random one */
+    VERGE__TOKEN_SIZE = 32, /* hexadecimal digits of a random token */
     VERGE__TOKEN_SIZE_MIN = 16,
     VERGE__TOKEN_SIZE_MAX = 64,
     VERGE__ADDRESS_SIZE = 192,
@@ -30,21 +30,23 @@ typedef struct verge__listener {
     int fd;
     verge__address address;
     char token[VERGE__TOKEN_SIZE_MAX + 1]; /* empty: a Unix socket needs none */
-    char text[VERGE__ADDRESS_SIZE];        /* what to give to people */
-    char note[128];                        /* the file that tells `verge scope` where it is; empty: there is none */
+    char text[VERGE__ADDRESS_SIZE];        /* the address, for people */
+    char note[128]; /* path of the file in which `verge scope` finds the address; empty: there is none */
 } verge__listener;
 
-/* text NULL: the default. -EINVAL; -ENAMETOOLONG: a path that does not fit into a socket's address. */
+/* Parses an address. If text is NULL, the result is the default address. -EINVAL: text is no address. -ENAMETOOLONG:
+ * the path does not fit into a socket's address. */
 int verge__address_parse(const char *text, verge__address *ret_address);
 
 bool verge__token_is_valid(const char *token);
 
-/* token NULL: a random one. Otherwise it is valid. Errors of the system. */
+/* Opens a socket that listens. If token is NULL, makes a random one; otherwise token must be valid. Returns errors of
+ * system calls. */
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener);
 void verge__listener_close(verge__listener *listener);
 
-/* Removes the token from the front of a path: "/TOKEN/events" becomes "/events". False: the token is wrong or missing.
- * How long this takes does not depend on how much of the token is right. */
+/* Removes the token from the front of a path: "/TOKEN/events" becomes "/events". Returns false if the token is wrong or
+ * missing. Tokens are compared in constant time. */
 bool verge__listener_strip_token(const verge__listener *listener, verge__part *path);
 
 #endif

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake: page.html, with page.css, page.js and views.js in it, as an array of C,
-# its ETag, and its Content-Security-Policy, which allows the one script and the one style that the page has, by their
-# hashes, and nothing from elsewhere.
+# cmake -DPAGE=page.html -DOUTPUT=page.c -P embed.cmake
+# Puts page.css, page.js and views.js into page.html, and writes a C file that has the result as an array, its ETag, and
+# its Content-Security-Policy. The policy allows only the script and the style of the page, by their hashes.
 
-# The SHA-256 of a text, in base64: 3 hexadecimal digits are 2 characters of it.
+# The SHA-256 of a text, in base64: 3 hexadecimal digits become 2 characters.
 function(hash_in_base64 text result)
     set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     string(SHA256 digits "${text}")
-    set(digits "${digits}00") # 64 digits and 2, so that 3 divides them
+    set(digits "${digits}00") # 66 digits: 3 divides their number
     set(coded "")
     foreach(place RANGE 0 63 3)
         string(SUBSTRING "${digits}" ${place} 3 three)
@@ -17,11 +17,11 @@ function(hash_in_base64 text result)
         string(SUBSTRING "${alphabet}" ${low} 1 second)
         string(APPEND coded "${first}${second}")
     endforeach()
-    string(SUBSTRING "${coded}" 0 43 coded) # 256 bits are 43 characters, and one to fill up
+    string(SUBSTRING "${coded}" 0 43 coded) # 256 bits are 43 characters and a "="
     set(${result} "${coded}=" PARENT_SCOPE)
 endfunction()
 
-# What stands between <name> and </name>. Found by places, not by a pattern: a page may have any character.
+# The text between <name> and </name>. There is no regular expression here, as a page may have any character.
 function(between text name result)
     string(FIND "${text}" "<${name}>" begin)
     string(FIND "${text}" "</${name}>" end)

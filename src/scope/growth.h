@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/growth.h - finds counts that only ever grow. It keeps the smallest count in each window of 4 s, the floor. A
- * count that follows the load comes back to its floor; the floor of a leak rises. If eight floors in a row are each
- * above the one before, a leak is suspected. If many of what is counted do end, it takes thirty floors: when more begin
- * than before, the count grows for as long as each of them lives.
+ * scope/growth.h - finds counts that only ever grow. The smallest count in each window of 4 s is its floor. A count
+ * that follows the load comes back to its floor; the floor of a leak rises. If eight floors in a row are each above the
+ * one before, a leak is suspected. If many of the timers end, it takes thirty floors: when more timers start than
+ * before, their number grows until the first of these end.
  */
 #ifndef VERGE_SRC_SCOPE_GROWTH_H
 #define VERGE_SRC_SCOPE_GROWTH_H
@@ -16,7 +16,7 @@ typedef struct verge__growth {
     uint64_t floor;           /* of this window */
     uint64_t last_floor;
     uint32_t rise_count;
-    uint64_t first_floor, first_ns; /* before the first of these rises: the floor, and the end of its window */
+    uint64_t first_floor, first_ns; /* the floor before the first of these rises, and when its window ended */
 } verge__growth;
 
 enum { VERGE__GROWTH_RISES = 8, VERGE__GROWTH_RISES_WITH_ENDS = 30 };
@@ -39,13 +39,14 @@ static inline void verge__growth_note(verge__growth *growth, uint64_t now_ns, ui
     }
 }
 
-/* By how much the floor rises a second. Only after a rise. */
+/* Returns by how much the floor rises a second. Only for a count whose floor has just risen. */
 static inline double verge__growth_rate(const verge__growth *growth) {
     return (double)(growth->last_floor - growth->first_floor) * 1e9 /
            (double)(growth->window_since_ns - growth->first_ns);
 }
 
-/* `ended`: how many end a second. They are many if they are more than a quarter of what the count grows by. */
+/* Whether a leak is suspected. `ended` is how many timers end a second. That is many if it is more than a quarter of
+ * the growth a second. */
 static inline bool verge__growth_is_suspect(const verge__growth *growth, double ended) {
     return growth->rise_count >= VERGE__GROWTH_RISES_WITH_ENDS ||
            (growth->rise_count >= VERGE__GROWTH_RISES && 4 * ended <= verge__growth_rate(growth));

@@ -6,7 +6,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */
-#define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just found the number (service/sources.h) */
+#define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just looked up the number (service/sources.h) */
 
 /* ---- new ones ---- */
 
@@ -25,7 +25,7 @@ static void find_first(verge__service_view *view, uint32_t index) {
 
 static void name_source(verge__service_view *view, uint32_t index, uint64_t key, uint64_t now_ns) {
     verge__source_view *source = &view->sources[index];
-    verge__source_lateness *lateness = source->lateness; /* what was counted so far stays counted */
+    verge__source_lateness *lateness = source->lateness; /* belongs to the number: its counters go on */
     *source = (verge__source_view){.key = key, .lateness = lateness, .used_ns = now_ns};
     source->is_label = verge__key_name(key, source->name, sizeof(source->name));
     if (source->name[0] == '\0') {
@@ -86,7 +86,7 @@ static bool has_events(const verge__source_view *source) {
     return source->started.now > 0 || source->fired.now > 0 || source->cancelled.now > 0;
 }
 
-/* The sources that one stands for are forgotten together. */
+/* Forgets a source and all sources that it stands for. */
 static void forget(verge__service_view *view, uint32_t index) {
     for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) {
         verge__source_view *source = &view->sources[i];
@@ -96,7 +96,7 @@ static void forget(verge__service_view *view, uint32_t index) {
             source->stands_for = i;
         }
     }
-    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* one of them was used again: then its first one stays, too */
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* if one was used again, its first stays, too */
         if (i != index && view->sources[i].name[0] != '\0' && view->sources[i].stands_for == index) {
             return;
         }
@@ -121,7 +121,7 @@ static void note_use(verge__service_view *view, uint32_t index, uint64_t now_ns)
         source->is_leaving = false;
     } else if (source->is_leaving && now_ns - source->leaving_ns >= LEAVING_NS) {
         source->is_leaving = false;
-        source->used_ns = now_ns; /* if it was used in between */
+        source->used_ns = now_ns; /* it may have been used again, and stays then */
         forget(view, index);
     } else if (!source->is_leaving && now_ns - source->used_ns >= UNUSED_NS) {
         source->is_leaving = true;
@@ -137,7 +137,7 @@ void verge__view_take_round(verge__service_view *view, uint64_t now_ns) {
         if (source->name[0] == '\0' || source->stands_for != i) {
             continue;
         }
-        /* What is overdue waits for a worker, and leaks nothing. */
+        /* Overdue timers wait for a worker. They are no leak. */
         verge__growth_note(&source->growth, now_ns, source->pending - source->overdue);
         if (i != VERGE__SOURCE_OTHERS && !view->keeps_numbers) {
             note_use(view, i, now_ns);

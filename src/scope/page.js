@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every quarter of a second the page asks for the next snapshot (docs/SCOPE.md has the format), and shows it. It keeps
- * one snapshot a second, so that it can show a moment since it was opened, up to ten minutes ago. The lines of the
- * headline figures and the heat map come from the program itself, also from before the page was opened.
+ * one snapshot a second, for ten minutes, so that it can show a moment of the past. The lines of the headline figures
+ * and the heat map come from the program itself, so they begin before the page was opened.
  */
 
 const $ = (id) => document.getElementById(id);
@@ -27,17 +27,17 @@ const columns = [
   { key: 'late99_ns', title: 'Late, 99 %', show: (s) => duration(s.late99_ns) }
 ];
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
-let live = null, snapshot = null; /* the last that came, and the one that is shown */
+let live = null, snapshot = null; /* live: the last that came; snapshot: the one that is shown */
 let paused = false, isLost = true, heardAt = 0, shownAt = 0, run = '';
 let sortKey = 'pending', descending = true, allRows = false, subjectName = '', wheelName = '';
 let moment = null, isPinned = false, compared = null; /* moment: a second since scope began; null: now */
 const history = { service: { late: [], seconds: [] }, tasks: { late: [], seconds: [] } };
 const past = new Map(), trends = new Map(), opened = new Set(), openGroups = new Set();
-let pastSize = 0, trendSecond = 0, hasMissed = false; /* hasMissed: seconds that came while the page was slow or hidden */
+let pastSize = 0, trendSecond = 0, hasMissed = false; /* hasMissed: seconds, while the page was slow or hidden */
 
 /* ---- text ---- */
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 }), collator = new Intl.Collator();
-/* Characters that control, hide or turn round what stands beside them are shown by their number. */
+/* Control characters, and characters that cannot be seen or change the direction of text, are shown by their number. */
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 function plain(text) {
   return text.replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
@@ -49,7 +49,7 @@ function rate(n) {
   if (n < 10000) { return count(n); }
   return n < 1e6 ? (n / 1e3).toFixed(n < 1e5 ? 1 : 0) + ' k' : (n / 1e6).toFixed(n < 1e7 ? 2 : 1) + ' M';
 }
-/* A rate with a range comes from samples: about so much, or only the range if that is wide. */
+/* A rate with a range comes from samples. It is shown with a "~" or, if the range is wide, as the range. */
 function guess(n, range) {
   if (!range) { return rate(n); }
   if (n === 0 || range[1] < 0.05) { return '~0'; }
@@ -71,7 +71,7 @@ function longTime(ns) { return ns < 1e9 ? duration(ns) : ns < 1e10 ? (ns / 1e9).
 function bytes(n) { return n < 1 << 20 ? (n / 1024).toFixed(0) + ' KiB' : n < 1 << 30 ? (n / 1048576).toFixed(1) + ' MiB' : (n / 1073741824).toFixed(2) + ' GiB'; }
 function several(n, one, more) { return count(n) + ' ' + (n === 1 ? one : more); }
 function signed(n, show) { return (n < 0 ? '\u2212' : '+') + show(Math.abs(n)); }
-/* A time of scope's, on the clock of the wall. */
+/* The time of day at so many ms after scope began. */
 function clock(ms) { return live ? new Date(live.wall_ms - live.time_ms + ms).toLocaleTimeString() : ''; }
 function set(node, text) { if (node.said !== text) { node.said = node.textContent = text; } }
 function attribute(node, name, value) { if (node.getAttribute(name) !== value) { node.setAttribute(name, value); } }
@@ -85,7 +85,7 @@ function make(tag, parent, className, text) {
 function svg(tag, parent) { return parent.appendChild(document.createElementNS('http://www.w3.org/2000/svg', tag)); }
 function style(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
-/* ---- what is kept: in the address, so that a link restores it, and in the browser ---- */
+/* ---- what is kept in the address, so that a link restores it, and in the storage of the browser ---- */
 const KEPT = 'verge scope';
 function restore() {
   let kept = {};
@@ -104,10 +104,10 @@ function keep() {
   if (subjectName) { query.set('show', subjectName); }
   if (isPinned && moment !== null) { query.set('at', moment); }
   window.history.replaceState(null, '', location.pathname + '?' + query + location.hash);
-  try { localStorage.setItem(KEPT, JSON.stringify(kept)); } catch (e) { /* as above */ }
+  try { localStorage.setItem(KEPT, JSON.stringify(kept)); } catch (e) { /* storage is switched off */ }
 }
 
-/* ---- the connection: requests, as a browser has six connections for all pages of an address ---- */
+/* ---- the connection: it polls, as a browser has only six connections for all pages of an address ---- */
 function showState() {
   const what = isLost ? 'lost' : moment !== null ? 'then' : paused ? 'paused' : 'live';
   set($('state'), what + (what === 'then' ? ' ' + clock(moment * 1000) : ''));
@@ -261,8 +261,8 @@ function choose(select, names, chosen) {
 
 /* ---- trouble ---- */
 let announced = '';
-const begun = new Map(); /* each trouble that there was, and its place in time */
-/* Of a kind, what began first is first: lines change places only if one before them ends. */
+const begun = new Map(); /* each trouble that there was, numbered in the order in which they began */
+/* Troubles of a kind stay in the order in which they began. So a line moves only if one before it ends. */
 function inOrder(troubles) {
   const kinds = troubles.map((t) => t.kind), at = (t) => {
     const id = [t.kind, t.subject, t.culprit === undefined ? t.which : 'behind ' + t.culprit].join();
@@ -274,7 +274,7 @@ function place(trouble) {
   return { stuck: '#workers', was: '#stuck-log', overdue: '#sources', late: '#sources', leak: '#sources',
     lost: '#figures' }[trouble.kind] || '#panel-' + trouble.which;
 }
-/* Whoever was stuck in the ten minutes before the snapshot, as one trouble that has passed. */
+/* One line for all workers that were stuck in the ten minutes before the snapshot, and are not any more. */
 function pastTroubles() {
   const from = snapshot.time_ms - SECONDS_KEPT * 1000;
   const events = snapshot.subjects.flatMap((s) => (s.stuck || []).filter((e) => !e.now && e.since_ms >= from)
@@ -302,14 +302,14 @@ function showTroubles(found, more, passed) {
     set(link, plain(trouble.text) + (more && i === troubles.length - 1 ? ' (and ' + more + ' more)' : ''));
   });
   if (moment !== null && !isLost) { return; }
-  /* Not each time that a figure or the reason changes, but if another source has joined. */
+  /* Announce the list only if its troubles or their sources have changed, not for a new figure or reason. */
   const known = troubles.map((t) => t.kind + t.subject + t.which + t.text.replace(/\(.*|[\d.]+/g, '')).join();
   if (known !== announced) {
     announced = known;
     set($('announce'), troubles.length ? troubles.map((t) => plain(t.text)).join('. ') : 'All is well again.');
   }
 }
-/* To the row, panel or view that a trouble is about. Of a source, the timers are shown, too. */
+/* Goes to the row, panel or view that a trouble is about. If it is a source, its timers are shown, too. */
 function goTo(trouble) {
   if (!snapshot) { return; }
   if (trouble.subject && subject().kind !== trouble.subject && subject().kind !== 'all') {
@@ -318,7 +318,7 @@ function goTo(trouble) {
   $('filter').value = '';
   if (place(trouble) === '#sources') {
     const s = (subject().sources || []).find((x) => x.id === trouble.which && (x.kind || subject().kind) === trouble.subject);
-    opened.delete(wantedRow); /* by the link before: the program looks at few sources so closely */
+    opened.delete(wantedRow); /* the last link opened it, and the program gives details of few sources only */
     if (s) { wantedRow = rowId(s); opened.add(wantedRow); openGroups.add(pattern(s.name)); }
   }
   render();
@@ -357,7 +357,7 @@ function quantile(rows, q) {
   return 0;
 }
 function lastSecond(kind) { const list = historyOf(kind).seconds; return list.length ? list[list.length - 1][0] : 0; }
-/* How many seconds are drawn: more, as they pass. */
+/* How many seconds a line has: 2, 5 or 10 minutes, depending on how many there are. */
 function spanOf(kind) { const n = historyOf(kind).seconds.length; return n <= 115 ? 120 : n <= 290 ? 300 : SECONDS_KEPT; }
 function drawLine(node, values, title) {
   if (!node.line) {
@@ -411,8 +411,8 @@ function renderFigures(now) {
   draw(tile(figures, 'Memory', bytes(stats.bytes || 0), change('bytes', bytes)), 'bytes');
 }
 
-/* ---- a moment of the past: one that the page has kept a snapshot of ---- */
-/* The nearest such second that is not after this one (or, for a step > 0, not before it); or else the nearest of all. */
+/* ---- moments of the past, of which the page has kept snapshots ---- */
+/* The last moment up to this second or, for a step > 0, the first from it on. If there is none, the nearest moment. */
 function kept(second, step) {
   const all = Array.from(past.keys()), found = step > 0 ? all.find((s) => s >= second) : all.reverse().find((s) => s <= second);
   return found === undefined ? all[all.length - 1] : found;

@@ -8,7 +8,7 @@
 #include "scope/scope_internal.h"
 #include "scope/trouble.h"
 
-/* ---- they come and go ---- */
+/* ---- panels come and go ---- */
 
 static void forget_panel(verge_scope_panel *panel) {
     verge_scope *scope = panel->scope;
@@ -81,7 +81,7 @@ void verge__scope_forget_panels(verge_scope *scope) {
     }
 }
 
-/* ---- what people can act on ---- */
+/* ---- items, which people can act on ---- */
 
 int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge_scope_act act) {
     if (panel == NULL || list == NULL || act == NULL) {
@@ -118,7 +118,7 @@ int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const c
 
 static void write_item(verge__text *text, const verge_scope_item *item) {
     char id[24];
-    (void)snprintf(id, sizeof(id), "%" PRIu64, item->id); /* as text: a number of JavaScript has 53 bits */
+    (void)snprintf(id, sizeof(id), "%" PRIu64, item->id); /* as text, because numbers in JavaScript have 53 bits */
     verge__json_begin(text, NULL, '{');
     verge__json_string(text, "id", id);
     verge__json_string(text, "group", item->group == NULL ? "" : item->group);
@@ -144,9 +144,10 @@ static void write_items(verge__text *text, const verge_scope_panel *panel) {
     verge__json_end(text, ']');
 }
 
-/* ---- what they say ---- */
+/* ---- figures ---- */
 
-/* Updates a rate, which is about the last two seconds. If a total is smaller than before, it was counted anew. */
+/* Updates a rate, over about the last two seconds. A total that is smaller than before has begun anew: then the rate
+ * stays as it was. */
 static void note_value(verge_scope_panel *panel, size_t index, uint64_t value, double seconds) {
     const double weight = 0.25;
     const uint64_t before = panel->values[index];
@@ -179,7 +180,7 @@ static void write_figure(verge__text *text, const verge_scope_panel *panel, size
     verge__json_end(text, '}');
 }
 
-/* A "no" is wrong, and so is a time that has run out. */
+/* A "no" is a trouble, and so is a time that has run out. */
 static void note_trouble(const verge_scope_panel *panel, size_t number, const verge_scope_figure *figure,
                          verge__troubles *troubles) {
     const bool is_no = figure->unit == VERGE_SCOPE_YES_NO && figure->value == 0;
@@ -212,7 +213,7 @@ static void write_panel(verge__text *text, verge_scope_panel *panel, uint64_t no
 }
 
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text, verge__troubles *troubles) {
-    size_t number = 0; /* of the panel, as the text has them */
+    size_t number = 0; /* index of the panel in the text */
     verge__json_begin(text, "panels", '[');
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {

@@ -17,7 +17,7 @@ static bool is_token(char c) {
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-/* Whether a value may have this byte: printable, a blank, a tab, or a part of UTF-8. */
+/* Whether a value may contain this byte: printable, a blank, a tab, or a part of UTF-8. */
 static bool is_text(char c) {
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
 }
@@ -41,7 +41,7 @@ static verge__part trim(verge__part part) {
     return part;
 }
 
-/* Cuts off the text before the separator; false: there is no separator. */
+/* Cuts off the text before the separator. Returns false if there is no separator. */
 static bool split(verge__part *rest, char separator, verge__part *ret_front) {
     const char *at = memchr(rest->bytes, separator, rest->size);
     if (at == NULL) {
@@ -170,7 +170,7 @@ int verge__request_parse(const char *bytes, size_t size, verge__request *ret_req
 
 /* ---- who asks ---- */
 
-/* Without the port. */
+/* Returns a Host without its port. */
 static verge__part host_name(verge__part host) {
     size_t size = host.size;
     while (size > 0 && host.bytes[size - 1] >= '0' && host.bytes[size - 1] <= '9') {
@@ -182,7 +182,7 @@ static verge__part host_name(verge__part host) {
     return host;
 }
 
-/* Numeric addresses have only digits and points, or are in brackets with a colon. No registered name looks like
+/* Whether a name is a numeric address: digits and dots or, in brackets, an IPv6 address. No registered name looks like
  * that. */
 static bool is_number(verge__part name) {
     if (name.size == 0) {

@@ -14,7 +14,7 @@ enum {
     VERGE__REQUEST_SIZE_MAX = 8192, /* a longer head: 431 */
 };
 
-/* A part of the head, not terminated by 0. bytes NULL: the request does not have this part. */
+/* A part of the head, not terminated by 0. bytes is NULL if the request does not have this part. */
 typedef struct verge__part {
     const char *bytes;
     size_t size;
@@ -33,18 +33,18 @@ typedef struct verge__request {
     verge__part host;
     verge__part origin;
     verge__part if_none_match;
-    bool keeps_alive; /* the connection is to stay */
-    size_t size;      /* of the head; what follows is the next one */
+    bool keeps_alive; /* the connection stays open after the answer */
+    size_t size;      /* of the head; the bytes behind it are the next request */
 } verge__request;
 
-/* 0: the head is complete. -EAGAIN: it is not complete yet, and correct so far. Otherwise the status of the answer:
- * 400, 413, 431, 505. *ret_request is set only if the result is 0. */
+/* Returns 0 if the head is complete, and -EAGAIN if it is not complete yet. Otherwise the request is refused, and the
+ * result is the status of the answer: 400, 413, 431 or 505. *ret_request is set only if the result is 0. */
 int verge__request_parse(const char *bytes, size_t size, verge__request *ret_request);
 
 bool verge__part_equals(verge__part part, const char *text);
 
-/* Whether this may be DNS rebinding: the Host is neither numeric nor localhost, or the Origin is not http:// and that
- * Host. */
+/* Whether the request may be DNS rebinding: its Host is neither numeric nor localhost, or its Origin is not "http://"
+ * and this Host. */
 bool verge__request_is_foreign(const verge__request *request);
 
 /* Whether If-None-Match names the tag, or is "*". */

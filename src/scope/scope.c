@@ -17,7 +17,7 @@ int verge_scope_options_init(verge_scope_options *options, size_t struct_size) {
     return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
-/* What verge_scope_create checks before it does anything. */
+/* Copies the options and checks them. */
 static int read_options(const verge_scope_options *given, verge_scope_options *options, verge__address *ret_address,
                         verge__explanation why) {
     int error = verge__explain_sized(why, "verge_scope_options_init", given, options, sizeof(*options));
@@ -92,7 +92,7 @@ static int open_views(verge_scope *scope, verge_service *service, verge_runtime 
 }
 
 static int create_runtime(verge_scope *scope) {
-    enum { STACK_SIZE = 384 << 10 }; /* a look has large tables */
+    enum { STACK_SIZE = 384 << 10 }; /* a look has large tables on its stack */
     verge_runtime_options options;
     (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;

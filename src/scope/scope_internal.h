@@ -4,11 +4,11 @@
  *
  * Which thread may touch what
  *   scope's thread   everything that is not named below. Its tasks (server.c) run one at a time, so they need no lock.
- *   any thread       the lists `wheels` and `panels`, under `lock`. Scope's thread holds `lock` while it calls the
- *                    function of a panel.
+ *   any thread       the lists `wheels` and `panels`, under `lock`. Scope's thread holds `lock` while it calls `ask`
+ *                    or `list` of a panel, but not while it calls `act`.
  *   a wheel's owner  the picture and figures of its verge_scope_wheel: the owner writes, scope's thread reads.
- *   look             scope's thread stores it (relaxed), the owners of wheels load it. A new value only says that it is
- *                    time for a new picture.
+ *   look             scope's thread stores it (relaxed), the owners of wheels load it (relaxed). A new value only
+ *                    tells them that it is time for a new picture.
  */
 #ifndef VERGE_SRC_SCOPE_SCOPE_INTERNAL_H
 #define VERGE_SRC_SCOPE_SCOPE_INTERNAL_H
@@ -28,7 +28,7 @@ enum { VERGE__VIEW_SERVICE, VERGE__VIEW_TASKS, VERGE__VIEW_COUNT };
 struct verge_scope_wheel {
     verge_scope *scope;
     char name[VERGE__NAME_SIZE];
-    uint64_t look_seen; /* only for the owner */
+    uint64_t look_seen; /* only the owner uses it */
     verge__picture picture;
     _Atomic uint64_t timers, scheduled, cancelled, expired, bytes;
 };
@@ -39,12 +39,12 @@ struct verge_scope_panel {
     verge_scope_ask ask;
     void (*release)(void *context);
     void *context;
-    uint64_t number; /* of this scope: no other panel ever has it */
+    uint64_t number; /* no other panel of this scope ever has it */
     /* under the scope's lock */
-    verge_scope_list list; /* NULL: it has no items */
+    verge_scope_list list; /* NULL: the panel has no items */
     verge_scope_act act;
-    uint32_t acting; /* how many acts are under way */
-    /* scope's thread: of the last look */
+    uint32_t acting; /* how many calls of act are under way */
+    /* only for scope's thread: figures of the last look */
     uint64_t asked_ns; /* 0: the panel was not asked since somebody began to look */
     uint64_t values[VERGE_SCOPE_FIGURES_MAX];
     double rates[VERGE_SCOPE_FIGURES_MAX];
@@ -58,12 +58,12 @@ typedef struct verge__message {
 
 struct verge_scope {
     verge_allocator allocator;
-    verge_runtime *watched_tasks; /* the user's; NULL */
+    verge_runtime *watched_tasks; /* the user's runtime, or NULL */
     char name[VERGE__NAME_SIZE];
     verge__listener listener;
     verge__service_view *views[VERGE__VIEW_COUNT]; /* NULL: there is no such service */
 
-    verge_runtime *runtime; /* its own */
+    verge_runtime *runtime; /* scope's own */
     pthread_t thread;
     uint64_t began_ns;
     struct verge__client *clients; /* the oldest first */
@@ -73,7 +73,7 @@ struct verge_scope {
     uint64_t random;
     uint64_t look_until_ns; /* a client wants looks until then */
     _Atomic uint64_t look;
-    uint64_t look_count;     /* looks since this one began; 0: nobody looks */
+    uint64_t look_count;     /* looks since somebody began to look; 0: nobody looks */
     verge__message *message; /* of the last look; NULL: there is none */
     uint64_t message_count;
     verge_mutex mutex; /* of the fields that tasks wait for */
@@ -81,11 +81,11 @@ struct verge_scope {
     verge_condition wanted;
 
     pthread_mutex_t lock;
-    pthread_cond_t progress; /* it has begun, or an act of a panel has ended */
-    int begin_error;         /* under lock. 1: it has not begun; 0: it serves; otherwise why it does not */
+    pthread_cond_t progress; /* begin_error has changed, or a call of act has ended */
+    int begin_error;         /* under lock. 1: the thread has not begun; 0: it serves; negative: why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
     verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
-    uint64_t panel_count; /* that there ever were */
+    uint64_t panel_count; /* panels that were ever added */
 };
 
 /* ---- snapshot.c ---- */
@@ -105,7 +105,7 @@ void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 
 /* ---- panel.c ---- */
 
-/* Asks the panels, writes what they say, and notes what is wrong there. */
+/* Writes the figures and items of all panels, and notes which figures are wrong. */
 struct verge__troubles;
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text,
                                struct verge__troubles *troubles);
@@ -113,7 +113,7 @@ void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text 
 /* Lets the panel with this number act. -ENOENT: there is no such panel, or it has no items. */
 int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action);
 
-/* For when nobody looks any more: rates begin anew with the next look. */
+/* Called when nobody looks any more. The rates begin anew with the next look. */
 void verge__scope_reset_panels(verge_scope *scope);
 
 /* Removes all panels, when the scope ends. */
@@ -121,18 +121,20 @@ void verge__scope_forget_panels(verge_scope *scope);
 
 /* ---- watch.c ---- */
 
-/* A task: looks while a client wants that, and notes lateness each second. */
+/* The task that looks: four times a second while a client wants that. It also notes the figures of each second. */
 intptr_t verge__scope_watch(void *argument);
 
-/* A client wants looks for the next seconds. */
+/* Keeps the looks going for the next 5 seconds. */
 void verge__scope_want_looks(verge_scope *scope);
 
-/* Waits for a message that is newer than *number. 0: the caller holds it, and *number is its number. -ETIMEDOUT,
- * -ECANCELED. */
+/* Waits for a message that is newer than *number, and sets *number to its number. The caller holds the message until it
+ * releases it. -ETIMEDOUT, -ECANCELED. */
 int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns, verge__message **ret_message);
+
+/* Allows NULL. */
 void verge__scope_release_message(verge_scope *scope, verge__message *message);
 
-/* Whether every timer was seen once, and rates are known. */
+/* Whether every timer was seen at least once, and rates are known. */
 bool verge__scope_has_all_figures(const verge_scope *scope);
 
 /* ---- server.c ---- */
@@ -142,7 +144,7 @@ intptr_t verge__scope_serve(void *argument);
 
 /* ---- scope.c ---- */
 
-/* Tells verge_scope_create that the thread serves, or why it does not. Only the first time counts. */
+/* Tells verge_scope_create that the thread serves, or why it does not. Only the first call counts. */
 void verge__scope_begin(verge_scope *scope, int error);
 
 /* ---- the page: made from page.html when verge is built ---- */

@@ -13,7 +13,7 @@
 #include "task/observe.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define HEAD_WITHIN_NS (2 * SECOND_NS) /* from its first byte, or from the connection */
+#define HEAD_WITHIN_NS (2 * SECOND_NS) /* from the connection or, for a later request, from its first byte */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
 #define SEND_WITHIN_NS (5 * SECOND_NS) /* a client that does not read for so long is disconnected */
 #define ALL_FIGURES_WITHIN_NS (5 * SECOND_NS)
@@ -21,7 +21,7 @@
 #define LINGER_NS (SECOND_NS / 2)
 
 enum {
-    SEND_BUFFER_SIZE = 64 << 10, /* of the system's, a client */
+    SEND_BUFFER_SIZE = 64 << 10, /* in the kernel, for each client */
     LINGER_BYTES = 64 << 10,
     TASKS_MAX = 5000, /* with more tasks, their list is refused: it takes memory and time */
     TASKS_TEXT_SIZE = 2 << 20,
@@ -32,8 +32,8 @@ typedef struct verge__client {
     struct verge__client *newer; /* in the scope's list, which begins with the oldest */
     int fd;
     bool is_awaited;    /* the head of its next request has not arrived */
-    bool is_pushed_out; /* it must end, and is not counted any more: a newer one has its place */
-    size_t size;        /* of what was received and not used yet */
+    bool is_pushed_out; /* a newer client has its place: it ends, and is not counted any more */
+    size_t size;        /* of the bytes that were received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;
 
@@ -42,7 +42,7 @@ typedef struct verge__client {
 typedef struct verge__answer {
     int status;
     const char *type;   /* NULL: no body */
-    const char *fields; /* more of the head; "" or lines that end with CR LF */
+    const char *fields; /* more header lines, each with CR LF; or "" */
     const void *body;
     size_t size;
     bool is_endless; /* the body goes on until the connection ends */
@@ -102,7 +102,7 @@ static int send_plain(client *client_, int status, const char *fields, const cha
     return send_answer(client_, &answer_, is_head, keeps_alive);
 }
 
-/* An answer with a status and no body. */
+/* Sends an answer whose text is only its status. */
 static int send_status(client *client_, int status, bool is_head, bool keeps_alive) {
     char text[64];
     (void)snprintf(text, sizeof(text), "%d %s\n", status, reason_of(status));
@@ -116,7 +116,7 @@ static int refuse_method(client *client_, const verge__request *request, const c
                       request->keeps_alive);
 }
 
-/* ---- what can be asked for ---- */
+/* ---- GET ---- */
 
 static int send_page(client *client_, const verge__request *request) {
     char fields[512];
@@ -167,8 +167,8 @@ static int send_snapshot(client *client_, const verge__request *request) {
     return error;
 }
 
-/* The next look: a page asks for it again and again. A connection that waits for events would be one of the six that a
- * browser has for all pages of an address. */
+/* Sends the next look. The page asks for it again and again. Events would keep a connection open, and a browser has
+ * only six connections for all pages of an address. */
 static int send_next(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     verge__message *message = NULL;
@@ -195,7 +195,7 @@ static int collect_tasks(void *context, const char *bytes, size_t size) {
     return text->has_failed ? -ENOMEM : text->size > TASKS_TEXT_SIZE ? -EFBIG : 0;
 }
 
-/* What every task does, as verge_runtime_dump tells it. */
+/* Sends what every task does: the text of verge_runtime_dump. */
 static int send_tasks(client *client_, const verge__request *request) {
     verge_runtime *tasks = client_->scope->watched_tasks;
     verge__text text = {.allocator = &client_->scope->allocator};
@@ -214,7 +214,7 @@ static int send_tasks(client *client_, const verge__request *request) {
     return error;
 }
 
-/* "service/17" or "tasks/17": a source of one of the views. */
+/* Finds the view and the source that a path such as "service/17" or "tasks/17" names. */
 static verge__service_view *find_source(const verge_scope *scope, verge__part path, uint32_t *ret_index) {
     static const char *const names[VERGE__VIEW_COUNT] = {"service/", "tasks/"};
     for (size_t i = 0; i < VERGE__VIEW_COUNT; i++) {
@@ -235,7 +235,7 @@ static verge__service_view *find_source(const verge_scope *scope, verge__part pa
     return NULL;
 }
 
-/* Waits for a round of the walk that has noted the timers of the source. */
+/* Sends the timers of a source, after a complete round of the walk. */
 static int send_source(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     const bool is_head = request->method == VERGE__METHOD_HEAD;
@@ -276,7 +276,7 @@ static int send_event(client *client_, const char *before, const verge__text *te
     return error != 0 ? error : verge_send_all(client_->fd, "\n\n", 2, 0, NULL, deadline_ns);
 }
 
-/* Sends events until the client disconnects or stops reading. Events that it misses are not kept for it. */
+/* Sends events until the client disconnects or stops reading. Events that a client misses are not stored. */
 static int send_events(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     const bool is_head = request->method == VERGE__METHOD_HEAD;
@@ -302,7 +302,7 @@ static int send_events(client *client_, const verge__request *request) {
     return error != 0 ? error : -ECONNRESET;
 }
 
-/* ---- what can be done ---- */
+/* ---- POST ---- */
 
 static bool read_number(const char **at, const char *end, uint64_t *ret_number) {
     const char *first = *at;
@@ -313,7 +313,7 @@ static bool read_number(const char **at, const char *end, uint64_t *ret_number) 
     return *at > first;
 }
 
-/* "17/4711/forget": the number of a panel, one of its items, and a word. */
+/* Reads a path such as "17/4711/forget": the number of a panel, the id of an item, and an action. */
 static bool read_act(verge__part path, uint64_t *ret_panel, uint64_t *ret_item, char *action, size_t size) {
     const char *at = path.bytes;
     const char *end = path.bytes + path.size;
@@ -326,7 +326,7 @@ static bool read_act(verge__part path, uint64_t *ret_panel, uint64_t *ret_item, 
     return strspn(action, "abcdefghijklmnopqrstuvwxyz") == (size_t)(end - at);
 }
 
-/* The page itself must have asked: browsers send the Origin with each POST, and respond has compared it. */
+/* Only the page itself may do this. Browsers send the Origin with each POST, and respond() has compared it. */
 static int do_act(client *client_, const verge__request *request) {
     uint64_t panel;
     uint64_t item;
@@ -355,7 +355,7 @@ static int do_act(client *client_, const verge__request *request) {
 
 /* ---- a client ---- */
 
-/* Whether the path is below that folder; then it is cut. */
+/* If the path is below the folder, cuts the folder off and returns true. */
 static bool is_below(verge__part *path, const char *folder) {
     const size_t cut = strlen(folder);
     const bool is_it = path->size > cut && memcmp(path->bytes, folder, cut) == 0;
@@ -373,7 +373,7 @@ static int respond(client *client_, verge__request *request) {
         request->keeps_alive = false;
         return send_status(client_, 403, is_head, false);
     }
-    if (!verge__listener_strip_token(listener, &request->path)) { /* such a client must not stay */
+    if (!verge__listener_strip_token(listener, &request->path)) { /* without the token, no client stays */
         request->keeps_alive = false;
         return send_status(client_, 404, is_head, false);
     }
@@ -398,8 +398,8 @@ static int respond(client *client_, verge__request *request) {
     return send_status(client_, 404, is_head, request->keeps_alive);
 }
 
-/* Receives the head of a request. Returns 0, a status to answer with, or a negative error; -ENODATA: the client has
- * disconnected. */
+/* Receives the head of a request. Returns 0, or the status of an answer that refuses it, or a negative errno. -ENODATA:
+ * the client has disconnected. */
 static int receive(client *client_, verge__request *ret_request, bool is_first) {
     uint64_t deadline_ns = verge_deadline_after(is_first || client_->size > 0 ? HEAD_WITHIN_NS : IDLE_NS);
     for (;;) {
@@ -472,7 +472,7 @@ static intptr_t serve_client(void *argument) {
     return 0;
 }
 
-/* Answers 503, as far as that is possible without waiting. */
+/* Answers 503, if that is possible without waiting. */
 static void refuse_client(int fd) {
     static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 5\r\n"
                                "Connection: close\r\n\r\n";
@@ -480,8 +480,8 @@ static void refuse_client(int fd) {
     (void)verge_close(fd);
 }
 
-/* If all places are taken: disconnects the oldest client whose request has not arrived, so that clients that never send
- * one keep nobody out. */
+/* If all places are taken, disconnects the oldest client whose request has not arrived. So clients that never send a
+ * request keep nobody out. */
 static void make_place(verge_scope *scope) {
     client *oldest = scope->clients;
     while (oldest != NULL && (!oldest->is_awaited || oldest->is_pushed_out)) {
@@ -539,11 +539,13 @@ intptr_t verge__scope_serve(void *argument) {
         return 0;
     }
     for (;;) {
+        /* -ECANCELED: scope ends. Another error means that the client has gone, or that there is no descriptor for it:
+         * then the next one is accepted, after a short sleep. */
         const int fd = verge_accept(scope->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK, VERGE_NEVER);
         if (fd >= 0) {
             begin_client(scope, fd);
         } else if (fd == -ECANCELED || verge_sleep(SECOND_NS / 100) != 0) {
-            return 0; /* the client has gone, or there is no descriptor for it: accept the next */
+            return 0;
         }
     }
 }

@@ -36,7 +36,7 @@ static void write_stats(verge__text *text, const verge__service_view *view) {
     verge__json_end(text, '}');
 }
 
-/* A rate; and if it comes from samples, its bounds. */
+/* Writes a rate and, if it comes from samples, its bounds. */
 static void write_rate(verge__text *text, const verge__service_view *view, const char *key, const char *range_key,
                        const verge__rate *rate) {
     double low = 0, high = 0;
@@ -49,7 +49,7 @@ static void write_rate(verge__text *text, const verge__service_view *view, const
     }
 }
 
-/* All that have ended: those that have fired for the last time, and those that were cancelled. */
+/* Adds up two rates: of timers that have fired for the last time, and of those that were cancelled. */
 static verge__rate both(const verge__rate *a, const verge__rate *b) {
     return (verge__rate){.now = a->now + b->now, .past = a->past + b->past, .squares = a->squares + b->squares};
 }
@@ -173,7 +173,7 @@ static void write_picture(verge__text *text, const verge__picture_copy *copy, co
 }
 
 static void write_workers(verge__text *text, const verge__service_view *view, uint64_t now_ns) {
-    enum { PICTURES = 16 }; /* of the first workers, if there are more */
+    enum { PICTURES = 16 }; /* if there are more workers, only the first ones have a picture */
     const uint32_t count = verge__service_seat_count(view->service);
     verge__json_begin(text, "workers", '[');
     for (uint32_t id = 1; id <= count; id++) {
@@ -196,7 +196,7 @@ static void write_workers(verge__text *text, const verge__service_view *view, ui
     verge__json_end(text, ']');
 }
 
-/* Who was stuck, the last one first. Times are those of the clock on the wall, as people compare them with logs. */
+/* Writes which workers were stuck, the last one first. Times are in ms since scope began. */
 static void write_stuck(verge__text *text, const verge_scope *scope, const verge__service_view *view, uint64_t now_ns) {
     enum { SHOWN = 32 };
     const verge__stuck_watch *watch = &view->stuck;
@@ -307,7 +307,7 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     verge__json_end(text, '}');
 }
 
-/* ---- what is asked for now and then ---- */
+/* ---- history, and the details of a source ---- */
 
 static void write_seconds(verge__text *text, const verge__service_view *view, const char *key,
                           void (*write)(verge__text *text, const char *key, const verge__second *noted)) {
@@ -341,7 +341,7 @@ static void write_detail_timer(verge__text *text, const verge__detail_timer *det
     char handle[24];
     (void)snprintf(handle, sizeof(handle), "0x%" PRIx64, timer->timer);
     verge__json_begin(text, NULL, '{');
-    verge__json_string(text, "timer", handle); /* a number of JSON has 53 bits in a browser */
+    verge__json_string(text, "timer", handle); /* as text, because numbers in JavaScript have 53 bits */
     verge__json_number(text, "due_ns", timer->deadline_ns > now_ns ? timer->deadline_ns - now_ns : 0);
     verge__json_number(text, "overdue_ns", timer->deadline_ns < now_ns ? now_ns - timer->deadline_ns : 0);
     verge__json_number(text, "period_ns", timer->period_ns);
@@ -416,10 +416,10 @@ static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t si
     return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(&scope->watched_tasks, NULL, 1, bytes, size);
 }
 
-/* Calls `make` twice: for the size, and for the text. Counts may have grown in between, so there is room to spare. */
+/* Calls `make` twice: for the size, and for the text. The text may have grown in between, so there is room to spare. */
 static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope *scope, char *bytes, size_t size),
                         verge__text *text) {
-    enum { SPARE = 16 << 10 }; /* sources may be new */
+    enum { SPARE = 16 << 10 }; /* for new sources */
     const int wanted = make(scope, NULL, 0);
     if (wanted <= 0 || !verge__text_reserve(text, (size_t)wanted + SPARE)) {
         text->has_failed |= wanted < 0;

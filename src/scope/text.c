@@ -117,7 +117,7 @@ void verge__json_bool(verge__text *text, const char *key, bool value) {
     verge__text_add(text, value ? "true" : "false", value ? 4 : 5);
 }
 
-/* The length in bytes of the UTF-8 character at `at`; 0: it is not valid. */
+/* Returns the length in bytes of the UTF-8 character at `at`, or 0 if it is not valid. */
 static size_t character_size(const unsigned char *at, uint32_t *ret_character) {
     static const struct {
         size_t size;
@@ -130,7 +130,7 @@ static size_t character_size(const unsigned char *at, uint32_t *ret_character) {
         }
         uint32_t character = at[0] & (unsigned char)~kinds[i].mask;
         for (size_t j = 1; j < kinds[i].size; j++) {
-            if ((at[j] & 0xc0) != 0x80) { /* the final 0 is no such byte */
+            if ((at[j] & 0xc0) != 0x80) { /* the text may end here, too */
                 return 0;
             }
             character = character << 6 | (at[j] & 0x3f);

@@ -17,12 +17,12 @@ typedef struct verge__text {
     char *bytes;
     size_t size, capacity;
     bool has_failed;
-    bool needs_comma; /* JSON: something stands before in this object or array */
+    bool needs_comma; /* the next JSON value comes after a comma */
 } verge__text;
 
 void verge__text_free(verge__text *text);
 void verge__text_clear(verge__text *text);
-bool verge__text_reserve(verge__text *text, size_t more); /* room for so many bytes */
+bool verge__text_reserve(verge__text *text, size_t more); /* false: no memory */
 void verge__text_add(verge__text *text, const char *bytes, size_t size);
 void verge__text_format(verge__text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -34,7 +34,7 @@ void verge__json_real(verge__text *text, const char *key, double value);
 void verge__json_bool(verge__text *text, const char *key, bool value);
 
 /* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that change the direction of the text,
- * and those with a meaning in HTML are escaped. NULL: null. */
+ * and those with a meaning in HTML are escaped. A value of NULL is written as null. */
 void verge__json_string(verge__text *text, const char *key, const char *value);
 
 #endif

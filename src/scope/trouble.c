@@ -9,8 +9,8 @@
 #include "base/bits.h"
 
 #define MS_NS UINT64_C(1000000)
-#define LATE_SAMPLES_MIN 2 /* in the last ten seconds: one callback may have had bad luck */
-#define BUSY_SHARE 0.75    /* a worker whose callbacks take so much of its time has none left for others */
+#define LATE_SAMPLES_MIN 2 /* in the last ten seconds: a single late callback is no trouble */
+#define BUSY_SHARE 0.75    /* if callbacks take this share of a worker's time, others have to wait for it */
 
 verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
                                    uint32_t which, const char *format, ...) {
@@ -26,13 +26,13 @@ verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kin
     return trouble;
 }
 
-/* ---- numbers in words; none depends on the locale ---- */
+/* ---- numbers as text, independent of the locale ---- */
 
 typedef struct verge__words {
     char text[32];
 } words;
 
-/* As the page shows a time. */
+/* Writes a duration as the page does. */
 static words duration(uint64_t ns) {
     const uint64_t ms = (ns + MS_NS / 2) / MS_NS, tenths = (ns + 50 * MS_NS) / (100 * MS_NS);
     words in;
@@ -46,7 +46,7 @@ static words duration(uint64_t ns) {
     return in;
 }
 
-/* 1,234,567 */
+/* Writes a count as 1,234,567. */
 static words grouped(uint64_t count) {
     words in;
     const int digits = snprintf(in.text, sizeof(in.text), "%" PRIu64, count);
@@ -103,7 +103,7 @@ static void tell_leak(const verge__service_view *view, const char *subject, uint
     }
 }
 
-/* Those of which none has ended are told first. */
+/* Sources of which no timer has ended come first. */
 static void find_leaks(const verge__service_view *view, const char *subject, verge__troubles *troubles) {
     for (int has_ended = 0; has_ended <= 1; has_ended++) {
         for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
@@ -115,19 +115,19 @@ static void find_leaks(const verge__service_view *view, const char *subject, ver
     }
 }
 
-/* ---- delays: sources that are late or overdue. Those that wait for the same worker are one trouble. ---- */
+/* ---- delays: sources that are late or overdue. Sources with the same culprit are one trouble. ---- */
 
 enum { NAMED_MAX = 3 };
 
 typedef struct verge__delay {
-    uint32_t worker; /* it is busy with the culprit; 0: the reason is not known */
+    uint32_t worker; /* the worker that is busy with the culprit; 0: the reason is not known */
     uint32_t culprit;
-    uint64_t amount; /* ns late, at most; or how many timers are overdue */
+    uint64_t amount; /* the largest lateness in ns; or how many timers are overdue */
     uint32_t source_count;
-    uint32_t sources[NAMED_MAX]; /* the first of them */
+    uint32_t sources[NAMED_MAX]; /* the first sources */
 } delay;
 
-/* The worker on which most callbacks of a source began late. 0: there is none. */
+/* Returns the worker on which most callbacks of a source began late, or 0. */
 static uint32_t worker_that_is_late(const verge__service_view *view, uint32_t source) {
     uint32_t worker = 0;
     float most = 0;
@@ -140,19 +140,20 @@ static uint32_t worker_that_is_late(const verge__service_view *view, uint32_t so
     return worker;
 }
 
-/* Which share of a worker's time a source took, in about the last ten seconds. */
+/* Returns the share of a worker's time that a source took, in about the last ten seconds. */
 static double share_of_worker(const verge__service_view *view, uint32_t worker, uint32_t source) {
     const double share = (double)view->seats[worker]->recent[source].time_ns / 1e9 / view->past_seconds;
     return share < 1 ? share : 1;
 }
 
-/* Whether one callback of a source takes so long, in the mean, that those who wait for it are late. */
+/* Whether a callback of a source takes so long, in the mean, that callbacks which wait for it are late. */
 static bool is_slow(const verge__source_view *source) {
     return source->fired.past > 0.05 && source->time_ns.past / source->fired.past >= (double)VERGE__LATE_NS;
 }
 
-/* What a delay is blamed on: the source whose callback the worker is stuck in. Otherwise, of the sources that are slow,
- * or of all if the worker has hardly any time left, the one that takes most of its time. */
+/* Finds the source that a delay is blamed on. If the worker is stuck, it is the source of that callback. Otherwise it
+ * is the source that took most of the worker's time: among all sources if the worker is busy, or else among the slow
+ * ones. There may be none. */
 static void find_culprit(const verge__service_view *view, uint32_t worker, delay *to) {
     const verge__seat_view *seat = view->seats[worker];
     double busy = 0;
@@ -208,7 +209,7 @@ static void tell_delay(const verge__service_view *view, const char *subject, ver
     }
 }
 
-/* Adds a source to the delay with the same reason, or to a new one. */
+/* Adds a source to the delay with the same worker and culprit, or makes a new delay. */
 static void add_delay(delay *delays, size_t *count, verge__trouble_kind kind, const delay *more) {
     delay *to = &delays[*count];
     for (size_t i = 0; i < *count && more->worker != 0; i++) {
@@ -230,7 +231,8 @@ static void add_delay(delay *delays, size_t *count, verge__trouble_kind kind, co
     }
 }
 
-/* The largest first. Those that differ by less than a doubling stay as they are, so that lines seldom change places. */
+/* Sorts the delays, the largest first. Delays whose amounts have the same highest bit keep their order, so that lines
+ * seldom change places. */
 static void sort_delays(delay *delays, size_t count) {
     for (size_t i = 1; i < count; i++) {
         const delay moved = delays[i];

@@ -8,29 +8,29 @@
 /* The worst first. */
 typedef enum verge__trouble_kind {
     VERGE__TROUBLE_STUCK,   /* a worker runs one callback for too long */
-    VERGE__TROUBLE_LEAK,    /* the timers of a source become more and more */
-    VERGE__TROUBLE_OVERDUE, /* timers of a source are due since more than a second, and have not run */
+    VERGE__TROUBLE_LEAK,    /* the number of a source's timers only grows */
+    VERGE__TROUBLE_OVERDUE, /* timers of a source have been due for more than a second */
     VERGE__TROUBLE_LATE,    /* callbacks of a source begin late */
     VERGE__TROUBLE_PANEL,   /* a figure of a panel is a "no", or a time that has run out */
 } verge__trouble_kind;
 
 typedef struct verge__trouble {
     verge__trouble_kind kind;
-    const char *subject; /* "service", "tasks"; "": a panel's */
+    const char *subject; /* "service", "tasks"; "": a panel */
     uint32_t which;      /* the worker, the source or the panel */
     bool has_culprit;
-    uint32_t culprit; /* the source whose callbacks keep the worker busy that others wait for */
+    uint32_t culprit; /* a source that keeps the worker busy for which this one waits */
     char text[512];
 } verge__trouble;
 
 enum { VERGE__TROUBLES_MAX = 24 };
 
 typedef struct verge__troubles {
-    size_t count; /* may be more than there is room for */
+    size_t count; /* may be larger than the list */
     verge__trouble list[VERGE__TROUBLES_MAX];
 } verge__troubles;
 
-/* Returns NULL if there are too many; it is counted then. */
+/* Adds a trouble. If the list is full, only counts it, and returns NULL. */
 verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
                                    uint32_t which, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -6,7 +6,7 @@
 #include "base/bits.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define KEPT_EACH_LOOK 0.975 /* how much of the past counts after one more look: a third after ten seconds */
+#define KEPT_EACH_LOOK 0.975 /* weight of past figures after one more look: 0.36 after ten seconds */
 
 void verge__view_begin(verge__service_view *view, verge_service *service, const verge_allocator *allocator) {
     memset(view, 0, sizeof(*view));
@@ -62,7 +62,7 @@ void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_
     uint64_t rows[VERGE__HEAT_ROWS] = {0};
     verge_service_stats stats = {.struct_size = sizeof(stats)};
     verge__second *noted = &view->history[second % VERGE__HISTORY_COUNT];
-    const bool is_first = view->last_second == 0; /* what was before scope began does not belong to this second */
+    const bool is_first = view->last_second == 0; /* events before scope began do not belong to this second */
     count_heat(view->service, rows);
     (void)verge_service_get_stats(view->service, &stats);
     verge__stuck_note(view, now_ns);
@@ -87,7 +87,7 @@ void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_
 
 /* ---- what was counted ---- */
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     if (view->seats[id] == NULL) {
         const size_t size = sizeof(*view->seats[id]);
@@ -99,7 +99,8 @@ static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     return view->seats[id];
 }
 
-/* How many events there were for each sampled one. 0: none was sampled; these events are left to the next look. */
+/* Returns how many events there were for each sample. If there was no sample, returns 0, and the next look counts these
+ * events. */
 static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     const uint64_t more = total - *counted;
     if (sampled == 0) {
@@ -126,7 +127,7 @@ typedef struct verge__gain {
 
 typedef struct verge__gains {
     gain of[VERGE__SOURCE_COUNT];
-    double grain; /* how many events one sample stands for, at most */
+    double grain; /* the most events that a sample stands for */
 } gains;
 
 static double larger(double a, double b) {
@@ -162,7 +163,7 @@ static void gain_from(const verge__service_view *view, uint32_t id, const verge_
         seat->spent_ns = 0;
         return;
     }
-    /* The time that all callbacks took is known exactly. */
+    /* The time that all callbacks took together is known exactly. It is shared out by the samples. */
     const double time = all.time_ns == 0 ? 0 : (double)seat->spent_ns / (double)all.time_ns;
     seat->spent_ns = all.time_ns == 0 ? seat->spent_ns : 0;
     gains_->grain = larger(gains_->grain, larger(started, larger(cancelled, fired)) * weight);
@@ -179,7 +180,7 @@ static void gain_from(const verge__service_view *view, uint32_t id, const verge_
 
 /* ---- figures a second ---- */
 
-#define SOON 0.75  /* s; a rate follows a change in about two seconds */
+#define SOON 0.75  /* seconds; a rate follows a change in about two seconds */
 #define SLOWLY 1.0 /* for rates that come from samples */
 
 /* Moves a rate towards its present value. */
@@ -207,7 +208,7 @@ static void update_source(verge__source_view *source, const gain *gain_, double 
 
 /* The square root, by Newton's method: libverge does not need libm. */
 static double root(double x) {
-    enum { STEPS_MAX = 600 }; /* a double has 1,023 doublings at most, and each step halves the guess or does better */
+    enum { STEPS_MAX = 600 }; /* enough for the largest double: a step halves a guess that is far too large */
     double guess = larger(x, 1);
     for (int i = 0; i < STEPS_MAX; i++) {
         const double next = (guess + x / guess) / 2;
@@ -229,7 +230,7 @@ double verge__view_rate(const verge__service_view *view, const verge__rate *rate
     const double variance = rate->squares / looks - mean * mean;
     const double error = variance > 0 ? root(variance / looks) : 0;
     const double a_second = looks / seconds;
-    /* Without a sample in that time there were, in 19 of 20 cases, fewer events than three samples stand for. */
+    /* If there was no sample in that time, there were, in 19 of 20 cases, fewer events than three samples stand for. */
     const double unseen = 3 * view->grain / seconds;
     *ret_low = mean > 2 * error ? (mean - 2 * error) * a_second : 0;
     *ret_high = larger((mean + 2 * error) * a_second, rate->past > 0 ? 0 : unseen);
@@ -258,7 +259,7 @@ static void count_late(verge__service_view *view, uint32_t id, uint32_t source,
     }
 }
 
-/* Over all workers. Samples of a busy worker and of an idle one count the same here. */
+/* Updates the lateness of all sources. A sample of a busy worker counts as much here as one of an idle worker. */
 static void update_lateness(verge__service_view *view) {
     const uint32_t count = verge__service_seat_count(view->service);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
@@ -321,14 +322,14 @@ uint64_t verge__view_lateness_of_all(const verge__service_view *view) {
 
 /* ---- workers ---- */
 
-/* Whether the callback that a worker runs was there at the look before. */
+/* Whether the worker was running the same callback at the last look. */
 static bool runs_on(const verge__service_view *view, uint32_t id) {
     const verge__running *running = &view->stuck.running[id];
     return running->timer != 0 && running->since_ns <= view->looked_before_ns;
 }
 
-/* What the callbacks of a worker took since the last look. That of a callback which has been running all the time is
- * counted while it runs, for its source; so what is left is counted when it has returned. */
+/* Counts the time that the callbacks of a worker took since the last look. If a callback has been running all the time,
+ * the time is counted for its source at each look. When it has returned, only the rest is counted. */
 static void count_time(const verge__service_view *view, uint32_t id, verge__seat_view *seat, uint64_t callback_ns,
                        double seconds, gains *gains_) {
     const verge__running *running = &view->stuck.running[id];
@@ -365,7 +366,8 @@ static void update_worker(verge__service_view *view, uint32_t id, const verge__w
 
 #define DETAIL_WANTED_NS (5 * SECOND_NS) /* after a client has asked */
 
-/* The walk may be in the middle of a round, so the next round is the first one that has all of it. */
+/* Tells the walk which sources are looked at more closely. The present round may have passed some of their timers: the
+ * next round is the first complete one. */
 static void set_details(verge__service_view *view) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         uint8_t number = 0;
@@ -385,7 +387,7 @@ static void forget_details(verge__service_view *view, uint64_t now_ns) {
         is_any = is_any || want->until_ns != 0;
     }
     if (is_any) {
-        set_details(view); /* with sources that are new */
+        set_details(view); /* there may be new sources with the same name */
     }
 }
 
@@ -419,8 +421,8 @@ const verge__detail *verge__view_detail(const verge__service_view *view, uint32_
 
 /* ---- a look ---- */
 
-/* If a worker has few events, every one is a sample. Otherwise the weight is chosen so that a poke gets about 32
- * samples. */
+/* Returns the weight for the next samples of a worker: one event in so many is a sample. If there are few events, each
+ * one is. Otherwise a poke gets about 32 samples. */
 static uint32_t weight_of(const verge__seat_view *seat) {
     enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
     const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;
@@ -431,7 +433,7 @@ static uint32_t weight_of(const verge__seat_view *seat) {
     return weight;
 }
 
-/* What is older counts less. */
+/* Lets older figures count less. */
 static void age_seat(verge__seat_view *seat, float kept) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         seat->recent[i].time_ns *= kept;
@@ -445,7 +447,7 @@ static void look_at_places(verge__service_view *view, double seconds, gains *gai
         verge__seat_view *seat = seat_view(view, id);
         verge__worker_figures figures;
         if (!verge__samples_make(view->service, id) || seat == NULL) {
-            continue; /* no memory: it is not counted */
+            continue; /* no memory: this worker is not counted */
         }
         verge__worker_look_at(view->service, id, &figures);
         age_seat(seat, (float)KEPT_EACH_LOOK);
@@ -493,7 +495,7 @@ static void begin_look(verge__service_view *view, uint64_t now_ns) {
     verge__walk_begin(&view->walk, view->service, view->allocator, now_ns);
 }
 
-/* Rates are marked as long as they have samples that stand for many events. */
+/* Rates are marked as estimates while a sample of the last ten seconds stands for more than one event. */
 static void note_look(verge__service_view *view, double seconds, double grain) {
     enum { EXACT_LOOKS = 40 }; /* ten seconds */
     view->past_looks = view->past_looks * KEPT_EACH_LOOK + 1;
@@ -511,7 +513,7 @@ void verge__view_look(verge__service_view *view, uint64_t now_ns) {
     view->looked_before_ns = view->looked_ns;
     view->looked_ns = now_ns;
     const bool is_round = verge__walk_on(&view->walk, VERGE__WALK_AT_ONCE, now_ns);
-    verge__view_name_sources(view, now_ns); /* the walk may have found new ones */
+    verge__view_name_sources(view, now_ns); /* the walk may have found new sources */
     verge__stuck_note(view, now_ns);
     look_at_places(view, seconds, &gains_);
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT && seconds > 0; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The views of the page, below its figures; embed.cmake puts this file behind page.js, into the same function. */
 
-/* ---- panels: figures of others ---- */
+/* ---- panels ---- */
 const panels = new Map();
 function makePanel(id, name) {
   const box = make('section', $('main'), 'panel'), link = make('a', $('nav'), '', plain(name.split(':')[0]));
@@ -46,7 +46,7 @@ function showParts(panel, parts) {
     set(text, plain(f.text));
   });
 }
-/* Items: timers that are overdue or dead, say. A click asks for a confirmation; a second one lets the program act. */
+/* Items are, for example, dead timers. A click on an action asks for a confirmation; only the next click acts. */
 async function act(panel, id, item, action) {
   try {
     const answer = await fetch(['act', id, item.id, action].join('/'), { method: 'POST', cache: 'no-store' });
@@ -105,7 +105,7 @@ function renderPanels() {
     attribute(panel.link, 'href', '#panel-' + i);
     for (const f of p.figures) { if (f.unit !== 'part') { showFigure(panel, f); } }
     showParts(panel, p.figures.filter((f) => f.unit === 'part'));
-    showItems(panel, p.id, moment === null ? p.items : []); /* what was is not there to be acted on */
+    showItems(panel, p.id, moment === null ? p.items : []); /* items of the past cannot be acted on */
   });
   for (const [id, panel] of panels) { if (!seen.has(id)) { panel.box.remove(); panel.link.remove(); panels.delete(id); } }
   $('main').classList.toggle('bare', !snapshot.subjects.length && seen.size > 0);
@@ -130,7 +130,7 @@ function makeHead() {
     });
   }
 }
-/* Marks the sources that others wait for, and those with a callback that is stuck. */
+/* Marks sources that others wait for, and sources with a stuck callback. */
 function markSources(now) {
   const find = (kind, is) => (now.sources || []).find((s) => (s.kind || now.kind) === kind && is(s)) || {};
   for (const t of snapshot.troubles) {
@@ -190,7 +190,7 @@ function toggle(entry) {
   if (snapshot) { renderSources(subject()); }
 }
 function drawTrend(entry, trend) {
-  const at = moment === null ? trendSecond : -1; /* the last minute of a past moment is not kept */
+  const at = moment === null ? trendSecond : -1; /* for moments of the past, this line is not kept */
   if (entry.trendAt === at || !trend) { return; }
   entry.trendAt = at;
   if (moment !== null) { attribute(entry.line, 'points', ''); attribute(entry.picture, 'aria-label', 'not known'); return; }
@@ -239,7 +239,7 @@ function renderSources(now) {
   }
   const list = [];
   top.forEach((s, i) => {
-    /* What is marked, or was asked for, is never folded away. */
+    /* Marked rows, and the row to which a link led, are never folded away. */
     if (i < limit || s.leak || s.isWaitedFor || rowId(s) === wantedRow || (s.group && s.group.some((m) => rowId(m) === wantedRow))) {
       list.push([s, false]);
       if (s.group && openGroups.has(s.name)) { for (const m of s.group.sort(order)) { list.push([m, true]); } }
@@ -330,7 +330,7 @@ function showDetail(box, data) {
   for (const t of data.timers.sort((a, b) => a.due_ns - a.overdue_ns - b.due_ns + b.overdue_ns)) {
     const row = body.insertRow();
     const due = t.running ? 'is running' : t.overdue_ns ? longTime(t.overdue_ns) + ' ago' : 'in ' + longTime(t.due_ns);
-    const age = (t.older ? '\u2265 ' : '') + (t.age_ms ? longTime(t.age_ms * 1e6) : '< 250 ms'); /* of looks */
+    const age = (t.older ? '\u2265 ' : '') + (t.age_ms ? longTime(t.age_ms * 1e6) : '< 250 ms'); /* a look */
     const texts = [t.timer, due, t.period_ns ? longTime(t.period_ns) : '\u2013', age, String(t.worker)];
     texts.forEach((text, i) => make('td', row, i ? '' : 'code', text));
   }
@@ -405,7 +405,7 @@ function heatOf(list) {
   low = Math.max(0, Math.min(low, high) - 1);
   return { low: low, high: Math.min(HEAT_ROWS - 1, Math.max(high + 1, low + 9)), most: most };
 }
-/* How far below the top a lateness is: row r goes from bound(r - 1) up to bound(r). */
+/* How far below the top a lateness is drawn, from 0 to 1. Row r goes from bound(r - 1) up to bound(r). */
 function heatPlace(ns) { return (heatRange[1] - Math.log2(ns) + HEAT_FIRST_BIT) / (heatRange[1] - heatRange[0] + 1); }
 function drawQuantile(draw, list, last, q, colour, dashes) {
   const w = draw.canvas.width / heatSpan;
@@ -420,7 +420,7 @@ function drawQuantile(draw, list, last, q, colour, dashes) {
   }
   draw.strokeStyle = colour; draw.lineWidth = 1.5 * devicePixelRatio; draw.setLineDash(dashes); draw.stroke(); draw.setLineDash([]);
 }
-/* At 1 us, 10 us and so on, wherever that is between the rows. */
+/* Draws labels at 1 us, 10 us and so on, which may be between two rows. */
 function drawAxis() {
   const labels = [];
   for (let ns = 1e3; ns <= 1e12; ns *= 10) {
@@ -508,7 +508,7 @@ let tasksOpen = false, tasksAsked = 0;
 function renderTasks() {
   const tasks = snapshot.tasks;
   $('tasks').hidden = !tasks;
-  $('task-table').hidden = !tasksOpen || moment !== null; /* what each waits for is known only of now */
+  $('task-table').hidden = !tasksOpen || moment !== null; /* what tasks wait for is not kept */
   document.querySelector('nav a[href="#tasks"]').hidden = !tasks;
   if (!tasks) { return; }
   set($('task-hint'), several(tasks.tasks, 'task', 'tasks') + ', ' + count(tasks.operations) + ' operations, ' + count(tasks.timeouts) + ' of which timed out.');
@@ -540,7 +540,7 @@ function wheel() {
   const wheels = subject().wheels || [];
   return wheels.find((w) => w.name === wheelName) || wheels[0];
 }
-/* The worker of a wheel, if it is stuck: it publishes nothing then. */
+/* The worker of a wheel, if it is stuck. A stuck worker publishes nothing. */
 function stuckWorker(now, shown) {
   return (now.workers || []).find((w) => w.state === 'stuck' && (w.kind ? w.kind + ', ' : '') + 'worker ' + w.id === shown.name);
 }
@@ -566,7 +566,7 @@ function clockOf(now, shown) {
   const base = now.now_ns === undefined ? shown.now_ns : now.now_ns, stands = paused || isLost || moment !== null || calm.matches;
   return stands || now.kind === 'wheel' ? base : base + Math.min(performance.now() - shownAt, 2000) * 1e6;
 }
-/* The slots are drawn when news come, the hands sixty times a second; or with the news, where motion is not wanted. */
+/* Slots are drawn for each snapshot, hands for each frame. If the user wants no motion, both for each snapshot. */
 const slots = document.createElement('canvas');
 let ringsDrawn = '', handColour = '', handsAt = 0;
 function ring(shown, size, n) {

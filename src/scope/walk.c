@@ -6,9 +6,9 @@
 #define QUARTER_NS UINT64_C(250000000)
 
 enum {
-    PAGE_BITS = 15, /* log2 of the records that a page has notes of */
+    PAGE_BITS = 15, /* a page has the notes of 2^15 records */
     PAGE_BYTES = sizeof(uint32_t) << PAGE_BITS,
-    AGE_BITS = 18, /* of a note; 18 hours in quarters of a second */
+    AGE_BITS = 18, /* of a note: 18 hours in quarters of a second */
     AGE_MAX = (1 << AGE_BITS) - 1,
 };
 
@@ -44,7 +44,7 @@ static bool make_room(verge__walk *walk, size_t page) {
     return true;
 }
 
-/* What the walk remembers about the records of a page. NULL: no memory, so their age is not known. */
+/* Returns what the walk remembers about the records of a page. NULL: no memory, so their age is not known. */
 static uint32_t *seen_of(verge__walk *walk, uint32_t page) {
     if (page >= walk->seen_count && !make_room(walk, page)) {
         return NULL;
@@ -58,15 +58,15 @@ static uint32_t *seen_of(verge__walk *walk, uint32_t page) {
     return walk->seen[page];
 }
 
-/* A look at some of the records: what does not change from record to record, or seldom. */
+/* State of one call of verge__walk_on. */
 typedef struct verge__glance {
     uint64_t service_now_ns;
-    uint32_t now;  /* in quarters of a second, as ages */
+    uint32_t now;  /* in quarters of a second since began_ns */
     uint32_t page; /* of the last record */
     uint32_t *seen;
 } glance;
 
-/* Returns since when the timer was seen. */
+/* Returns when the timer was first seen, in quarters of a second since began_ns. */
 static uint32_t note_age(const verge__walk *walk, verge__walk_result *result, uint32_t *seen, uint32_t source,
                          uint32_t generation, uint32_t now) {
     if (*seen >> AGE_BITS != generation << AGE_BITS >> AGE_BITS) { /* generations are odd, never 0 */
@@ -80,8 +80,8 @@ static uint32_t note_age(const verge__walk *walk, verge__walk_result *result, ui
     return since;
 }
 
-/* Keeps the first timers of a source, then each later one in place of a random one of them, so that in the end each
- * timer has the same chance to be kept. */
+/* Reservoir sampling: in the end, each timer of the source has the same chance to be kept. Returns where to keep this
+ * one, or NULL. */
 static verge__detail_timer *choose(verge__walk *walk, verge__detail *detail) {
     const uint64_t count = detail->count++;
     walk->random = walk->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -95,7 +95,7 @@ static void note_overdue(verge__walk_result *result, uint32_t source, uint32_t w
     result->most_overdue_ns = late_ns > result->most_overdue_ns ? late_ns : result->most_overdue_ns;
 }
 
-/* A timer of a source that is looked at more closely. */
+/* Counts a timer of a source that is looked at more closely, and perhaps keeps it. */
 static void look_closer(verge__walk *walk, verge__detail *detail, const verge__detail_timer *timer, uint32_t bucket) {
     verge__detail_timer *to = choose(walk, detail);
     detail->coming[bucket]++;

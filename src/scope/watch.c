@@ -22,7 +22,7 @@ static verge__message *make_message(verge_scope *scope, uint64_t now_ns) {
         return NULL;
     }
     *message = (verge__message){.holders = 1, .text = {.allocator = &scope->allocator}};
-    if (scope->message != NULL) { /* this one will be about as long */
+    if (scope->message != NULL) { /* the new text will be about as long */
         (void)verge__text_reserve(&message->text, scope->message->text.size + scope->message->text.size / 8);
     }
     verge__scope_write(scope, now_ns, &message->text);
@@ -42,7 +42,7 @@ static void look(verge_scope *scope, uint64_t now_ns) {
     (void)atomic_fetch_add_explicit(&scope->look, 1, memory_order_relaxed);
     scope->look_count++;
     verge__message *message = make_message(scope, now_ns);
-    if (message != NULL) { /* otherwise there is no memory now, and clients wait for the next message */
+    if (message != NULL) { /* if there is no memory, clients wait for the next message */
         verge__scope_release_message(scope, scope->message);
         scope->message = message;
         scope->message_count++;
@@ -50,7 +50,7 @@ static void look(verge_scope *scope, uint64_t now_ns) {
     }
 }
 
-/* About 64 times a second, at random moments, so that it is in step with nothing that the program does. */
+/* Asks for samples about 64 times a second. The moments are random, so that they are not in step with the program. */
 static void poke(verge_scope *scope, uint64_t now_ns) {
     scope->random = scope->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     scope->poke_ns = now_ns + SECOND_NS / 128 + (scope->random >> 33) % (SECOND_NS / 64);
@@ -83,7 +83,7 @@ static void note_second(verge_scope *scope, uint64_t now_ns) {
     }
 }
 
-/* When the task has something to do again. */
+/* Returns when the task has something to do again. */
 static uint64_t next_ns(const verge_scope *scope, uint64_t now_ns, uint64_t looked_ns) {
     if (scope->look_count > 0) {
         const uint64_t look_ns = looked_ns + VERGE__LOOK_EVERY_NS;

@@ -18,7 +18,7 @@ struct before before_call(const struct run *run) {
 
 void before_unchanged(struct run *run, const struct before *before) {
     struct before after = before_call(run);
-    if (after.failures > before->failures) { /* what was allocated before memory ran out may be kept */
+    if (after.failures > before->failures) { /* the wheel may keep what it allocated before memory ran out */
         after.stats.bytes = before->stats.bytes;
         after.stats.nodes = before->stats.nodes;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model/before.h - what a wheel was like before a call: a call that fails changes nothing. */
+/* model/before.h - the state of a wheel before a call, to check that a call which fails changes nothing. */
 #ifndef VERGE_TESTS_MODEL_BEFORE_H
 #define VERGE_TESTS_MODEL_BEFORE_H
 
@@ -16,15 +16,15 @@ struct before {
 
 struct before before_call(const struct run *run);
 
-/* Nothing has changed since. */
+/* Checks that nothing has changed since `before`. */
 void before_unchanged(struct run *run, const struct before *before);
 
 void before_not_allocated(struct run *run, const struct before *before);
 
-/* The call may have given back nodes, and what their generations were. */
+/* Notes whether the call gave memory back: then generations of nodes may be lost. */
 void before_gave_back(struct run *run, const struct before *before);
 
-/* Whether a call had reason to say -ENOMEM. */
+/* Whether a call had a reason to return -ENOMEM. */
 bool before_ran_out(const struct run *run, const struct before *before, int error);
 
 #endif

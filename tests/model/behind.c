@@ -2,10 +2,10 @@
 /* A caller that falls behind: it polls too seldom, or for one timer at a time, while time passes and timers are set. */
 #include "model/before.h"
 
-/* For the work that a poll has done. */
+/* To check how much work polls have done. */
 struct behind {
     struct run *run;
-    uint64_t timers; /* that there were, and that were set since */
+    uint64_t timers; /* timers at the beginning, and those that were set since */
     uint64_t work;
 };
 
@@ -15,7 +15,7 @@ static void count_work(struct behind *behind) {
     behind->work += stats.last_poll_work;
 }
 
-/* Up to the reach and beyond it; or a few slots of a level. */
+/* Returns a time up to the reach of the wheel or beyond, or a few slots of a level ahead. */
 static uint64_t some_way_on(struct run *run) {
     const struct model *model = &run->model;
     const uint64_t now_ns = model->now_ns;
@@ -28,7 +28,7 @@ static uint64_t some_way_on(struct run *run) {
     return step_ns > VERGE_NEVER / 4 || now_ns > VERGE_NEVER / 2 ? now_ns : now_ns + step_ns;
 }
 
-/* For a time soon, or as late as can be, which is out of reach of what is due. */
+/* Returns a deadline that is soon, or as late as possible: with a backlog, that is out of reach of the cursor. */
 static uint64_t some_deadline(struct run *run) {
     const uint64_t now_ns = run->model.now_ns;
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);
@@ -49,8 +49,8 @@ static void poll_some(struct behind *behind, uint64_t now_ns, size_t limit) {
 }
 
 /*
- * Each node is moved at most once for each of its levels, up to the last of time, filed again at most once, and
- * sorted: it takes part in as many merges as their number has bits. Whoever moved it again and again did more.
+ * Each node is moved at most once for each level, filed again at most once, and sorted: it takes part in as many merges
+ * as the number of nodes has bits. A wheel that moves nodes again and again does more work.
  */
 static void check_work(struct behind *behind) {
     enum { LEVELS = 28, MERGES = 12 };
@@ -74,7 +74,7 @@ void run_fall_behind(struct run *run) {
             run_check_levels(run);
         }
     }
-    if (verge_test_chance(&run->random, 2)) { /* else there is a backlog for whatever comes next */
+    if (verge_test_chance(&run->random, 2)) { /* otherwise the backlog stays for the next operations */
         for (uint64_t polls = 0; polls < 10 && verge_wheel_has_backlog(run->wheel); polls++) {
             poll_some(&behind, run->model.now_ns, RUN_OUT_MAX);
         }

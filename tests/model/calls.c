@@ -22,7 +22,7 @@ static void call(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* What was set in the run is not to come out in it, and is the only thing that may be left. */
+/* Timers that were set in a call must not come out in the same run. Only such timers may be left. */
 static void check_left(struct run *run, size_t count) {
     const struct model *model = &run->model;
     const bool backlog = verge_wheel_has_backlog(run->wheel);
@@ -47,7 +47,7 @@ void run_with_calls(struct run *run) {
     now_ns = now_ns < VERGE_NEVER ? now_ns : VERGE_NEVER - 1;
     run->model.now_ns = now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
     run->sequence_end = run->model.sequence;
-    run->model.disturbed = UINT64_MAX; /* what is set in a call may be the only one, and the wheel not know it yet */
+    run->model.disturbed = UINT64_MAX; /* a timer set in a call may be the only one, unknown to the wheel */
     const struct before b = before_call(run);
     const size_t count = verge_wheel_run(run->wheel, now_ns, call, &calls);
     before_gave_back(run, &b);

@@ -105,7 +105,7 @@ struct model_timer *model_find_timeout(struct model *model, const void *data) {
 
 /* ---- time ---- */
 
-/* The last deadline whose tick comes: the tick before the last one that has a number. */
+/* Returns the last deadline whose tick comes. It is the tick before the last one. */
 static uint64_t last_deadline(const struct model *model) {
     const uint64_t last_ns = (VERGE_NEVER - 1) / model->precision_ns * model->precision_ns - model->precision_ns;
     return last_ns - (model->options.strict ? 1 : 0);
@@ -141,8 +141,8 @@ static uint64_t add_capped(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* The level that its distance from the first tick after now needs decides how late it may be; with a backlog or
- * without. */
+/* Returns the latest tick for a timer of a coarse wheel. Its distance from the first tick after now decides the level,
+ * and the level decides how late the timer may be. A backlog makes no difference. */
 static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint64_t now_ns) {
     const uint64_t first_ns = add_capped(now_ns & ~(model->precision_ns - 1), model->precision_ns);
     if (fires_ns < first_ns) {
@@ -159,7 +159,7 @@ static uint64_t coarse_latest(const struct model *model, uint64_t fires_ns, uint
 uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns) {
     uint64_t best_ns = latest_ns;
     while (best_ns != 0 && (best_ns & (best_ns - 1)) >= earliest_ns) {
-        best_ns &= best_ns - 1; /* clear the lowest bit as long as that stays inside */
+        best_ns &= best_ns - 1; /* clear the lowest bit while the time stays in the window */
     }
     return best_ns;
 }
@@ -259,7 +259,7 @@ uint64_t model_next_expiry(const struct model *model) {
     return next_ns < model->now_ns ? model->now_ns : next_ns;
 }
 
-/* The polls that look at the tick under way. */
+/* Whether a poll also looks at timers of the current tick. */
 static bool is_exact(const struct model *model, enum model_poll kind) {
     const bool is_tickwise = model->options.strict || model->options.coarse;
     return kind == MODEL_POLL_EXACT || (kind == MODEL_POLL_TO_NEXT && !is_tickwise);

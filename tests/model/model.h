@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model/model.h - what a wheel has to do, done in the simplest way: an unsorted array that is searched.
+ * model/model.h - does what a wheel has to do in the simplest way: by an unsorted array that is searched.
  *
- * The model follows the header alone. If the header leaves a choice, the model accepts each of the choices:
+ * The model follows only verge/wheel.h. If the header leaves a choice, the model accepts each of the choices:
  *
- *   - a coarse wheel may return a timer at any tick from its own to the start of the next slot of the level that its
- *     distance from now needs;
+ *   - a coarse wheel may return a timer at any tick from the timer's own to the start of the next slot, of the level
+ *     that the timer's distance from now needs;
  *   - a timer scheduled for a tick that has come already ("past") comes before all that become due later. Its order
  *     among timers that were due already is open; with a backlog, so is their order among each other;
  *   - poll_exact looks at the current tick only if earlier ticks left room in the result;
@@ -21,20 +21,20 @@
 #include "verge/wheel_more.h"
 
 struct model_timer {
-    verge_timer handle; /* 0: a timeout, known by its data */
+    verge_timer handle; /* 0: a timeout, which is found by its data */
     uint64_t deadline_ns;
     uint64_t fires_ns;        /* the tick at which it comes out of an exact wheel */
-    uint64_t fires_latest_ns; /* the latest one at which a coarse wheel may return it */
+    uint64_t fires_latest_ns; /* the latest tick at which a coarse wheel may return it */
     uint64_t scheduled_ns;    /* now when it was last scheduled or rescheduled */
-    uint64_t sequence;        /* of that call */
+    uint64_t sequence;        /* number of that call */
     void *data;
-    bool past;    /* its tick had been reached by then */
-    bool backlog; /* and the wheel had a backlog */
-    /* It is the only one since a poll returned the last one, and nothing was cancelled or moved in between. */
+    bool past;    /* its tick had already come then */
+    bool backlog; /* and the wheel had a backlog then */
+    /* Since a poll has returned the last timer, this is the only one, and none was cancelled or moved. */
     bool alone;
 };
 
-/* Every handle a wheel ever gave out. */
+/* Every handle that a wheel ever returned. */
 struct model_handles {
     verge_timer *items;
     size_t count;
@@ -53,12 +53,12 @@ struct model {
     size_t capacity;
     struct model_handles issued;
     uint64_t scheduled;
-    uint64_t moved; /* reschedules */
+    uint64_t moved; /* number of resets */
     uint64_t cancelled;
     uint64_t disturbed; /* moved + cancelled, when a poll returned the last timer */
     uint64_t expired;
-    size_t timeouts;         /* of the timers */
-    size_t reserved_handles; /* timers with handles up to which nothing may be allocated; 0: nothing was reserved */
+    size_t timeouts;         /* how many of the timers are timeouts */
+    size_t reserved_handles; /* up to so many timers with handles, nothing may be allocated; 0: none reserved */
 };
 
 enum model_poll {
@@ -74,15 +74,15 @@ void model_free(struct model *model);
 
 bool model_handle_issued(const struct model *model, verge_timer handle);
 void model_handle_add(struct model *model, verge_timer handle);
-struct model_timer *model_find(struct model *model, verge_timer handle); /* not a timeout */
+struct model_timer *model_find(struct model *model, verge_timer handle); /* finds no timeouts */
 struct model_timer *model_find_timeout(struct model *model, const void *data);
 
 /* ---- timers ---- */
 
-/* What schedule must say about this deadline, memory and the cap aside; `largest` is the wheel's. */
+/* Returns what start must return for this deadline, apart from -ENOMEM and -ENOSPC. largest_ns is that of the wheel. */
 int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns);
 
-/* The first deadline that schedule does not refuse as past. */
+/* Returns the first deadline that start does not refuse as past. */
 uint64_t model_first_legal(const struct model *model);
 
 /* `backlog`: the wheel had one. */
@@ -91,7 +91,7 @@ struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t 
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog);
 void model_remove(struct model *model, struct model_timer *timer);
 
-/* Those that are no timeouts. */
+/* Returns how many pending timers have handles. */
 size_t model_handles_pending(const struct model *model);
 
 /* ---- time ---- */
@@ -103,16 +103,17 @@ uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns);
 
 uint64_t model_earliest_deadline(const struct model *model);
 
-/* The time by which a poll must return something if nothing else happens; VERGE_NEVER: nothing pends. */
+/* Returns the time by which a poll must return something if nothing else happens. VERGE_NEVER: nothing is pending. */
 uint64_t model_next_expiry(const struct model *model);
 
-/* It has to come out of a poll at the model's now that leaves no backlog; of poll_exact: if `room` was left. */
+/* Whether a timer must come out of a poll at the model's now that leaves no backlog. For poll_exact: if `room` is
+ * left. */
 bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room);
 
-/* It is allowed to come out of a poll at the model's now. */
+/* Whether a timer may come out of a poll at the model's now. */
 bool model_may_fire(const struct model *model, const struct model_timer *timer, enum model_poll kind);
 
-/* `first` has to come out before `second`, both being allowed to. */
+/* Whether `first` must come out before `second`, if both may come out. */
 bool model_is_before(const struct model *model, const struct model_timer *first, const struct model_timer *second);
 
 #endif

@@ -11,14 +11,14 @@ static void *next_data(struct run *run) {
     return (void *)(uintptr_t)(run->model.scheduled + 1);
 }
 
-/* The verdict on one schedule of whatever kind: what the wheel said against what it had to say. */
+/* Compares the result of a call that starts a timer with what it must be. */
 static void scheduled(struct run *run, const struct before *b, int error, int expected, verge_timer timer,
                       uint64_t deadline_ns) {
     const bool full = run->model.options.timer_cap != 0 && run->model.count >= run->model.options.timer_cap;
     if (expected == 0 && full) {
         expected = -ENOSPC;
     }
-    const bool either = full && error == -ENOSPC; /* which of two errors comes first is open */
+    const bool either = full && error == -ENOSPC; /* either of the two errors is right */
     RUN_CHECK_VALUES(run, error == expected || either || before_ran_out(run, b, error), "schedule", -error, -expected);
     if (error != 0) {
         RUN_CHECK_EQUAL(run, timer, 0U, "ret_timer was touched");
@@ -74,7 +74,7 @@ static void do_schedule_window(struct run *run) {
         return;
     }
     const bool cut = earliest_ns <= largest_ns && latest_ns > largest_ns; /* only a part of it is within reach */
-    /* The first time that the judge lets pass, if that is in the window. */
+    /* If a part of the window is past, it begins at the first legal time. */
     const uint64_t first_ns = model_first_legal(&run->model);
     const bool is_partly_past = earliest_ns < first_ns && latest_ns >= first_ns;
     const uint64_t deadline_ns = model_roundest(is_partly_past ? first_ns : earliest_ns, cut ? largest_ns : latest_ns);
@@ -92,7 +92,7 @@ static void do_schedule_best_fit(struct run *run) {
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 12345;
     const int error = verge_wheel_start_best_fit(run->wheel, target_ns, next_data(run), &timer, &wheel_deadline_ns);
-    if (error == 0 && run->model.options.coarse) { /* it may stop before the target, but not before now */
+    if (error == 0 && run->model.options.coarse) { /* the deadline may be before the target, but not before now */
         const bool is_past = deadline_ns <= run->model.now_ns;
         RUN_CHECK_VALUES(run, wheel_deadline_ns <= deadline_ns && (is_past || wheel_deadline_ns > run->model.now_ns),
                          "best fit: the wheel's deadline", wheel_deadline_ns, deadline_ns);
@@ -104,7 +104,7 @@ static void do_schedule_best_fit(struct run *run) {
 
 /* ---- handles ---- */
 
-/* 0 if there is none, or it is a timeout. */
+/* Returns a random pending timer; 0: there is none, or it is a timeout. */
 static verge_timer random_pending(struct run *run) {
     return run->model.count == 0 ? 0 : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
 }
@@ -127,7 +127,7 @@ static verge_timer random_forged(struct run *run) {
         return UINT64_MAX;
     case 2:
         return verge_test_next(&run->random);
-    case 3: /* a generation to come, or one gone by */
+    case 3: /* a future generation, or an old one */
         return genuine + 1 + verge_test_below(&run->random, 3);
     case 4:
         return genuine - ((1 + verge_test_below(&run->random, 3)) << 32);
@@ -151,7 +151,7 @@ static verge_timer random_handle(struct run *run) {
     }
 }
 
-/* What a call with this handle must say if nothing else is wrong with it. */
+/* Returns what a call with this handle must return, if nothing else is wrong. */
 static int handle_error(struct run *run, verge_timer timer) {
     if (model_find(&run->model, timer) != NULL) {
         return 0;
@@ -159,8 +159,8 @@ static int handle_error(struct run *run, verge_timer timer) {
     return model_handle_issued(&run->model, timer) ? -ENOENT : -EBADF;
 }
 
-/* Whether a call was right to refuse a handle. Where nodes were given back, the wheel may take one that never was for
- * one that is gone. */
+/* Whether a call was right to refuse a handle. If nodes were given back, the wheel may return -ENOENT for a handle that
+ * it never issued. */
 static bool is_refusal(struct run *run, verge_timer timer, int error) {
     const int expected = handle_error(run, timer);
     return error == expected || (expected == -EBADF && error == -ENOENT && run->gave_back);
@@ -249,7 +249,7 @@ static void do_reschedule(struct run *run) {
     reschedule_to(run, timer, run_random_move(run, model_find(&run->model, timer)));
 }
 
-/* As an idle timeout: pushed back a little, again and again, and then far. */
+/* Like an idle timeout: a timer is pushed back a little, again and again, and then far. */
 static void do_push_back(struct run *run) {
     const verge_timer timer = random_pending(run);
     if (timer == 0) {
@@ -271,7 +271,7 @@ static void do_reschedule_many(struct run *run) {
 
 /* ---- time ---- */
 
-/* Where a poll moves now to. VERGE_NEVER is no time: it may count as the last one. */
+/* Returns the time to which a poll moves now. VERGE_NEVER is no time, and may count as the last time. */
 static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t now_ns) {
     if (now_ns == VERGE_NEVER && verge_wheel_now(run->wheel) == VERGE_NEVER - 1) {
         now_ns--;
@@ -283,8 +283,8 @@ static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t n
     return now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
 }
 
-/* Where poll_to_next stops in a coarse wheel, or with a work limit, is for it to say; not before now. So it is in a
- * strict wheel with a backlog. */
+/* Checks now after a poll. The model does not know where poll_to_next stops in a coarse wheel, with a work limit, or in
+ * a strict wheel with a backlog: it only must not be before the old now. */
 static void check_moved(struct run *run, enum model_poll kind, uint64_t now_ns, bool backlog) {
     const uint64_t moved_ns = verge_wheel_now(run->wheel);
     const verge_wheel_options *options = &run->model.options;
@@ -355,7 +355,7 @@ static void do_poll_to_next(struct run *run) {
     run_poll(run, MODEL_POLL_TO_NEXT, run_random_now(run), random_limit(run));
 }
 
-/* As a loop that sleeps does: it must get somewhere with every round. */
+/* Sleeps and polls as an event loop does. Every round must make progress. */
 static void do_sleep_and_poll(struct run *run) {
     for (uint64_t rounds = verge_test_below(&run->random, 16); rounds > 0 && run->model.count > 0; rounds--) {
         const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);

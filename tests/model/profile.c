@@ -3,7 +3,7 @@
 
 #include "model/run.h"
 
-/* Levels that follow each other or overlap, as the rules for levels allow. */
+/* Makes levels that follow each other or overlap, as the rules for levels allow. */
 static void random_levels(struct verge_test_random *random, unsigned shift, unsigned bits_max, size_t level_count,
                           verge_wheel_options *options) {
     unsigned reach = shift;

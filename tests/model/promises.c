@@ -60,8 +60,8 @@ void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_po
 }
 
 /*
- * What a poll that returned `count` did to nodes is counted by itself and, apart from that, by the statistics. Where
- * poll_to_next stops is found by looking for the next deadline, which is no work of the poll.
+ * Compares two counts of the work that a poll did: that of the poll itself, and that of the statistics. poll_to_next
+ * also looks for the next deadline, which does not count as work.
  */
 static void check_work(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
@@ -103,7 +103,7 @@ void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_st
                      "G6: nothing is due and yet the wake-up is now", wakeup_ns, run->model.now_ns);
 }
 
-/* ---- what can be asked at any time ---- */
+/* ---- questions that can be asked at any time ---- */
 
 static void check_next(struct run *run) {
     const struct model *model = &run->model;
@@ -181,7 +181,7 @@ static void check_counts(struct run *run) {
     RUN_CHECK_VALUES(run, stats.idle <= verge__idle_max, "G7: idle", stats.idle, model->count);
 }
 
-/* How many timers are due, and lie in no level; and how many nodes of none do. */
+/* Counts the nodes that are in no level: those of timers, which are due, and idle ones. */
 static void count_due(const struct run *run, uint64_t *ret_active, uint64_t *ret_idle) {
     verge__node **list = NULL;
     *ret_active = 0;
@@ -246,7 +246,7 @@ void run_check_state(struct run *run) {
 
 /* ---- iterate ---- */
 
-enum { ASKING_VISITS = 16 }; /* the first ones: each asks about all timers */
+enum { ASKING_VISITS = 16 }; /* only the first visits ask, as each question reads all timers */
 
 struct visit {
     struct run *run;
@@ -260,7 +260,7 @@ static int count_one(void *context, const verge_expiry *expiry) {
     return 0;
 }
 
-/* What a visitor may do whatever it visits: ask, and try to give memory back. */
+/* Makes calls that any visitor may make: questions, and attempts to give memory back. */
 static void ask_in_a_visit(struct run *run, size_t number) {
     const struct model *model = &run->model;
     struct visit nested = {.run = run};

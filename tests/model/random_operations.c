@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random operations on a wheel and on a model of it, which have to agree.
+ * Random operations on a wheel and on a model of it. Both must agree.
  *
- * Each wheel has random options and a seed of its own. A failure prints the seed of its wheel: with VERGE_TEST_SEED set
- * to it, that wheel comes first.
+ * Each wheel has random options and a seed of its own. A failure prints the seed of its wheel. If VERGE_TEST_SEED is
+ * set to this seed, the test begins with that wheel.
  */
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #include "support/cmocka.h"
 
 static void run_profile(void **state, enum run_profile profile) {
-    static struct run run; /* its batch is too large for a stack */
+    static struct run run; /* too large for a stack */
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
     const double seconds = verge_test_seconds(5.0) / (int)RUN_PROFILE_COUNT;
     const clock_t start = clock();

@@ -16,7 +16,7 @@ static void create_stranger(struct run *run) {
     }
 }
 
-/* Memory may run out at any allocation; then there is no wheel, and nothing is left of it. */
+/* Creates the wheel. Memory may run out at any allocation. Then there is no wheel, and no memory may be left. */
 static void create(struct run *run, const verge_wheel_options *options) {
     if (verge_test_chance(&run->random, 4)) {
         run->memory.fail_at = 1 + verge_test_below(&run->random, 6);
@@ -30,7 +30,7 @@ static void create(struct run *run, const verge_wheel_options *options) {
     RUN_CHECK_EQUAL(run, verge_wheel_create(options, &run->wheel), 0, "create failed");
 }
 
-/* Whether a tick that timers can have comes after the start. */
+/* Whether any tick that timers can have comes after the start. */
 static bool leaves_time(const struct model *model) {
     const verge_wheel_options *options = &model->options;
     const unsigned shift = options->levels[0].shift;
@@ -48,7 +48,8 @@ static void set_up(struct run *run) {
     verge_test_allocator_init(&run->memory);
     /* With few idle nodes allowed, some are kept and some withdrawn. */
     verge__idle_max = verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__IDLE_MAX;
-    /* And few timers are enough for a wide calendar. (Another random number would change what kept inputs do.) */
+    /* Then a few timers are also enough for a wide calendar. (This draws no random number: that would change what the
+     * stored inputs of the fuzzer do.) */
     verge__narrow_max = verge__idle_max < 64 ? 63 - verge__idle_max : VERGE__NARROW_MAX;
     verge_wheel_options options;
     run_random_options(&run->random, run->profile, &options);
@@ -81,14 +82,15 @@ static void tear_down(struct run *run) {
     model_free(&run->model);
 }
 
-/* Everything comes out in the end, and no later than it takes to touch each node once a level and to sort them all. */
+/* Polls until everything has come out. The number of polls is limited: enough to move each node once for each level,
+ * and to sort all. */
 static void drain(struct run *run) {
     run->operation = "drain";
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};
     RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
     const size_t level_count = run->model.options.level_count;
     uint64_t polls_left = 100 + (stats.linked + stats.timers) * (level_count + 20);
-    while (model_next_expiry(&run->model) != VERGE_NEVER) { /* others never come out */
+    while (model_next_expiry(&run->model) != VERGE_NEVER) { /* timers for VERGE_NEVER do not come out */
         RUN_CHECK(run, polls_left-- > 0, "G3: it does not drain");
         run_poll(run, MODEL_POLL, UINT64_MAX, RUN_OUT_MAX);
     }

@@ -15,20 +15,20 @@ enum {
     RUN_TIMEOUTS_MAX = 600, /* more than a narrow calendar has */
 };
 
-/* Which kind of wheel and load a run is about. */
+/* The kind of wheel and load of a run. */
 enum run_profile {
     RUN_DENSE,   /* many timers a tick */
     RUN_SPARSE,  /* few timers over all of the range */
-    RUN_TINY,    /* levels of one to three bits: everything wraps all the time */
-    RUN_CROWDED, /* the same with many timers: every list is long */
-    RUN_PRESETS, /* the named geometries as they are */
+    RUN_TINY,    /* levels of one to three bits: rings wrap all the time */
+    RUN_CROWDED, /* tiny levels with many timers: every list is long */
+    RUN_PRESETS, /* the presets, unchanged */
     RUN_PROFILE_COUNT,
 };
 
 struct run {
     struct model model;
     verge_wheel *wheel;
-    verge_wheel *stranger; /* another wheel, whose handles mean nothing here */
+    verge_wheel *stranger; /* another wheel: its handles are invalid for `wheel` */
     verge_timer stranger_timers[RUN_STRANGER_TIMERS];
     struct verge_test_allocator memory;
     struct verge_test_random random;
@@ -36,19 +36,19 @@ struct run {
     uint64_t seed;
     const char *operation;
     uint64_t operation_count;
-    size_t timers_max;                         /* about as many are pending at a time */
-    bool gave_back;                            /* polls or compact gave memory back */
-    uint64_t sequence_end;                     /* what was set from here on is not to come out: it was set in a call */
+    size_t timers_max;     /* about as many are pending at a time */
+    bool gave_back;        /* polls or compact gave memory back */
+    uint64_t sequence_end; /* timers from this number on were set in a call: they must not come out yet */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* each in memory of its own */
     size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
 };
 
-/* ---- run.c: a whole life of a wheel; the run need not be initialised before its first ---- */
+/* ---- run.c: the whole life of a wheel, in a run that need not be initialised ---- */
 
 void run_from_seed(struct run *run, enum run_profile profile, uint64_t seed);
 
-/* Each choice is read from the bytes, the profile first; it ends with them. */
+/* Reads each choice from the bytes, the profile first. The run ends when the bytes are used up. */
 void run_from_bytes(struct run *run, const uint8_t *bytes, size_t byte_count);
 
 /* ---- profile.c ---- */
@@ -64,15 +64,15 @@ uint64_t run_random_now(struct run *run);
 
 void run_random_operation(struct run *run);
 
-/* None that polls. */
+/* Makes any operation but polls. */
 void run_random_operation_in_call(struct run *run);
 
 void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit);
 
-/* A deadline for a timer that is moved, or NULL. */
+/* Returns a deadline for moving a timer. timer may be NULL. */
 uint64_t run_random_move(struct run *run, const struct model_timer *timer);
 
-/* One that may come to nothing, and is counted as any. */
+/* Starts a timer for this deadline. The call may fail as any other may. */
 void run_schedule_at(struct run *run, uint64_t deadline_ns);
 
 /* ---- calls.c ---- */
@@ -81,7 +81,7 @@ void run_with_calls(struct run *run);
 
 /* ---- behind.c ---- */
 
-/* A backlog is kept while time goes on. */
+/* Keeps a backlog while time goes on. */
 void run_fall_behind(struct run *run);
 
 /* ---- timeouts.c: operations on timeouts ---- */
@@ -95,7 +95,7 @@ void run_set_flock(struct run *run);
 void run_lead_flock(struct run *run);
 void run_clear_timeout(struct run *run);
 
-/* When the wheel is gone. */
+/* Called after the wheel was destroyed. */
 void run_free_timeouts(struct run *run);
 
 /* ---- promises.c: each fails the running test with what is needed to replay it ---- */
@@ -115,23 +115,24 @@ _Noreturn void run_fail(const struct run *run, const char *promise, uint64_t val
 #define RUN_CHECK_EQUAL(run, value, expected, promise) \
     RUN_CHECK_VALUES(run, (value) == (expected), promise, value, expected)
 
-/* A timer that came out, against the model, which then forgets it. */
+/* Compares a timer that came out with the model, which then forgets it. */
 void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_poll kind);
 
-/* The timers a poll returned, against the model, which then forgets them; `before`: the statistics before it. */
+/* Compares the timers that a poll returned with the model, which then forgets them. `before`: statistics before the
+ * poll. */
 void run_check_batch(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count,
                      size_t limit);
 
-/* Everything that can be asked of a wheel at any time. */
+/* Checks all answers that a wheel must give at any time. */
 void run_check_state(struct run *run);
 
-/* Each timer is there once, with its deadline and data. */
+/* Checks that iterate visits each timer once, with its deadline and data. */
 void run_check_iterate(struct run *run);
 
-/* The levels add up to the whole. */
+/* Checks that the figures of the levels add up to the total. */
 void run_check_levels(struct run *run);
 
-/* ---- crash.c: a crash names the run, too ---- */
+/* ---- crash.c ---- */
 
 void run_print_seed_on_crash(const struct run *run);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timeouts, side by side with timers that have handles. Each has memory of its own, which is freed as soon as it is
- * cleared, or a poll has returned it: AddressSanitizer finds later accesses.
+ * Timeouts, beside timers with handles. Each timeout has memory of its own. It is freed as soon as the timeout was
+ * cancelled or returned by a poll, so that AddressSanitizer finds later accesses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void check_deadline(struct run *run, const verge_timeout *timeout) {
                     "timeout: its deadline");
 }
 
-/* A timeout that no wheel knows. */
+/* Checks calls with a timeout that no wheel knows. */
 static void check_stranger(struct run *run) {
     verge_timeout stranger;
     memset(&stranger, 0, sizeof(stranger));
@@ -54,7 +54,7 @@ void run_make_timeouts(struct run *run) {
     }
 }
 
-/* What was returned, and not set since, need not be cleared. */
+/* Frees some timeouts. A timeout that a poll has returned, and that was not set since, need not be cancelled first. */
 void run_free_some_timeouts(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 12); count > 0 && run->timeout_count > 0; count--) {
         const size_t which = (size_t)verge_test_below(&run->random, run->timeout_count);
@@ -81,7 +81,7 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
     const int judged = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const int expected = judged == 0 && is_full ? -ENOSPC : judged;
     const int error = verge_timeout_start(run->wheel, timeout, deadline_ns);
-    const bool either = is_full && error == -ENOSPC; /* which of two errors comes first is open */
+    const bool either = is_full && error == -ENOSPC; /* either of the two errors is right */
     RUN_CHECK_VALUES(run, error == expected || either, "set", -error, -expected);
     if (error != 0) {
         before_unchanged(run, &before);
@@ -108,7 +108,7 @@ void run_set(struct run *run) {
     }
 }
 
-/* By clear or by stop. */
+/* Ends a timeout by cancel or by pause. */
 static void clear(struct run *run, verge_timeout *timeout) {
     struct model_timer *timer = known(run, timeout);
     const struct before before = before_call(run);
@@ -136,7 +136,7 @@ void run_clear_timeout(struct run *run) {
     }
 }
 
-/* As a request's timeout: set, cleared before it strikes, set again, mostly a little later. */
+/* Like the timeout of a request: set, ended before it is due, set again, mostly a little later. */
 void run_set_again(struct run *run) {
     verge_timeout *timeout = random_timeout(run);
     if (timeout == NULL) {
@@ -152,8 +152,7 @@ void run_set_again(struct run *run) {
     }
 }
 
-/* Many, one after the other, for the same time or nearly: so that lists are long. Now and then
- * made for it. */
+/* Sets many timeouts for nearly the same time, so that lists are long. */
 void run_set_flock(struct run *run) {
     for (int i = 0; i < 8 && run->timeout_count < RUN_TIMEOUTS_MAX / 2; i++) {
         run_make_timeouts(run);
@@ -169,7 +168,7 @@ void run_set_flock(struct run *run) {
     }
 }
 
-/* One of them leaves, or goes another way. */
+/* Lets some timeouts leave the flock, or makes another change. */
 static void disturb_flock(struct run *run) {
     switch (verge_test_below(&run->random, 4)) {
     case 0:
@@ -184,7 +183,7 @@ static void disturb_flock(struct run *run) {
     }
 }
 
-/* A flock that is set again and again, in the same order, as it is about to come up or a while before. */
+/* Sets a flock again and again, in the same order or backwards, when it is about to come up or a while before. */
 void run_lead_flock(struct run *run) {
     const uint64_t wanted = 60 + verge_test_below(&run->random, 80);
     for (int i = 0; i < 40 && run->timeout_count < wanted; i++) {

@@ -9,7 +9,7 @@ static uint64_t subtract_capped(uint64_t a, uint64_t b) {
     return a < b ? 0 : a - b;
 }
 
-/* One before, at or one after. */
+/* Returns a time, or the time one ns before or after it. */
 static uint64_t around(struct run *run, uint64_t time_ns) {
     switch (verge_test_below(&run->random, 3)) {
     case 0:
@@ -21,7 +21,7 @@ static uint64_t around(struct run *run, uint64_t time_ns) {
     }
 }
 
-/* An edge of a slot of a random level, at most `slots_max` slots ahead. */
+/* Returns an edge of a slot of a random level, at most `slots_max` slots ahead. */
 static uint64_t slot_edge(struct run *run, uint64_t slots_max) {
     const size_t level = (size_t)verge_test_below(&run->random, run->model.options.level_count);
     const uint64_t resolution_ns = model_resolution(&run->model, level);

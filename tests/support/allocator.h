@@ -22,8 +22,8 @@ struct verge_test_allocator {
     size_t bytes_in_use;
     size_t bytes_in_use_max;
     size_t blocks_in_use;
-    uint64_t calls;        /* of allocate, those that failed included; the first is number 1 */
-    uint64_t releases;     /* of release */
+    uint64_t calls;        /* calls of allocate, including those that failed; the first is number 1 */
+    uint64_t releases;     /* calls of release */
     uint64_t failures;     /* calls that failed on demand */
     uint64_t fail_at;      /* the number of the one call that fails; 0: none */
     uint64_t fail_from;    /* this call and all after it fail; 0: none */

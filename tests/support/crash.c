@@ -4,13 +4,13 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* There is one only under a sanitizer. */
+/* This function exists only under a sanitizer. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static void (*say_what)(void);
 
 static void crashed(int number) {
-    say_what(); /* it prints, which is not for signal handlers; but all is lost anyway */
+    say_what(); /* signal handlers should not print, but the program is lost anyway */
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

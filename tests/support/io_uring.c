@@ -3,7 +3,7 @@
  * Linked into the tests that run on both backends. If the system does not allow io_uring, as in many containers, the
  * tests on io_uring are skipped before they begin. With VERGE_TEST_IO_URING=required they fail instead.
  *
- * It asks the system, not the library: if only the library cannot set up its ring, the tests must fail.
+ * This asks the system, not the library. If only the library cannot set up its ring, the tests must fail.
  */
 #define _GNU_SOURCE
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    SKIPPED = 77, /* as tests/CMakeLists.txt tells ctest */
+    SKIPPED = 77, /* SKIP_RETURN_CODE in tests/CMakeLists.txt */
     FAILED = 1,
 };
 
@@ -25,8 +25,7 @@ static bool is_allowed(long result) {
 }
 
 static bool io_uring_is_allowed(void) {
-    /* Without parameters, and without a ring, the calls can only fail: with EFAULT and EBADF, where they are
-     * allowed. */
+    /* Without parameters and without a ring, both calls fail. If they are allowed, they fail with EFAULT and EBADF. */
     return is_allowed(syscall(SYS_io_uring_setup, 1, NULL)) &&
            is_allowed(syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0));
 }

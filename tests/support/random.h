@@ -21,8 +21,8 @@
 /* splitmix64: 64 bits of state, any seed is a good seed. */
 struct verge_test_random {
     uint64_t state;
-    const uint8_t *bytes; /* choices that were made beforehand */
-    size_t byte_count;    /* of them, those still to come */
+    const uint8_t *bytes; /* input of a fuzzer, from which choices are read */
+    size_t byte_count;    /* bytes that are left */
 };
 
 static inline struct verge_test_random verge_test_random_from(uint64_t seed) {
@@ -33,7 +33,7 @@ static inline struct verge_test_random verge_test_random_from_bytes(const uint8_
     return (struct verge_test_random){.bytes = bytes, .byte_count = byte_count};
 }
 
-/* Up to `count` of the bytes that are left, as a number. */
+/* Reads up to `count` of the bytes that are left, as a number. */
 static inline uint64_t verge_test_bytes(struct verge_test_random *random, size_t count) {
     uint64_t value = 0;
     for (size_t i = 0; i < count && random->byte_count > 0; i++, random->byte_count--) {
@@ -52,7 +52,7 @@ static inline uint64_t verge_test_next(struct verge_test_random *random) {
     return z ^ (z >> 31);
 }
 
-/* A number from 0 to bound - 1; 0 if bound is 0. The bias of the modulus does not matter here. */
+/* Returns a number from 0 to bound - 1, or 0 if bound is 0. The bias of the modulus does not matter here. */
 static inline uint64_t verge_test_below(struct verge_test_random *random, uint64_t bound) {
     if (random->byte_count == 0) {
         return bound == 0 ? 0 : verge_test_next(random) % bound;
@@ -64,7 +64,7 @@ static inline uint64_t verge_test_below(struct verge_test_random *random, uint64
     return bound == 0 ? 0 : verge_test_bytes(random, bytes_needed) % bound;
 }
 
-/* A number of a random magnitude: as often below 2^8 as between 2^40 and 2^48. */
+/* Returns a number of a random magnitude: as often below 2^8 as between 2^40 and 2^48. */
 static inline uint64_t verge_test_magnitude(struct verge_test_random *random) {
     const unsigned shift = (unsigned)verge_test_below(random, 64);
     return verge_test_next(random) >> shift;
@@ -74,7 +74,7 @@ static inline bool verge_test_chance(struct verge_test_random *random, uint64_t 
     return verge_test_below(random, one_in) == 0;
 }
 
-/* VERGE_TEST_SEED, or the fallback; printed, so that the log of a failure holds it. */
+/* Returns VERGE_TEST_SEED or the fallback, and prints it, so that it is in the log of a failure. */
 static inline uint64_t verge_test_seed(uint64_t fallback) {
     const char *text = getenv("VERGE_TEST_SEED");
     const uint64_t seed = text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : fallback;
@@ -83,7 +83,7 @@ static inline uint64_t verge_test_seed(uint64_t fallback) {
     return seed;
 }
 
-/* VERGE_TEST_SECONDS, or the fallback. */
+/* Returns VERGE_TEST_SECONDS or the fallback. */
 static inline double verge_test_seconds(double fallback) {
     const char *text = getenv("VERGE_TEST_SECONDS");
     return text != NULL && *text != '\0' ? strtod(text, NULL) : fallback;

@@ -5,7 +5,7 @@
 
 #include "verge/task.h"
 
-/* runtime NULL: that of the calling task. */
+/* runtime NULL: the runtime of the calling task. */
 static inline int spawn_at(verge_runtime *runtime, uint32_t worker_id, verge_task_function function, void *argument,
                            verge_task **ret_task) {
     verge_spawn_options options;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/steps.h - lets threads meet at certain steps of the code (base/step.h), so that a race always has the outcome
- * that the test is about.
+ * support/steps.h - lets threads wait for each other at certain steps of the code (base/step.h), so that a race always
+ * has the outcome that the test is about.
  *
  *     static void at_step(const char *step) {        -- called by every thread, at every step
  *         if (is_step(step, "move: under way")) { ... await(&flag); }
  *     }
  *     steps_begin(at_step);                          -- before there are threads
  *     ...
- *     steps_end();                                   -- when there are none any more
+ *     steps_end();                                   -- after the threads have ended
  */
 #ifndef VERGE_TESTS_SUPPORT_STEPS_H
 #define VERGE_TESTS_SUPPORT_STEPS_H

@@ -56,30 +56,30 @@ typedef struct verge__arguments {
     const char *key;
     const char *payload;
     const char *rule;
-    verge_durable_id id; /* 0: it is not given */
+    verge_durable_id id; /* 0: not given */
     uint64_t delay_ns;
-    uint64_t at_ns;         /* 0: it is not given */
-    uint64_t due_before_ns; /* the same */
+    uint64_t at_ns;         /* 0: not given */
+    uint64_t due_before_ns; /* 0: not given */
     uint32_t concurrency;
     uint32_t rate;
     bool as_json;
-    bool given[128]; /* options, by their letters */
+    bool given[128]; /* which options were given, by their letters */
     verge_durable_conflict on_conflict;
 } verge__arguments;
 
 typedef enum verge__argument_kind {
     TAKES_NOTHING,
-    TAKES_ANYTHING, /* or nothing; the command looks at it */
+    TAKES_ANYTHING, /* an argument or none; the command checks it */
     TAKES_HANDLER,
-    TAKES_ID, /* or options that name a timer, or many */
+    TAKES_ID, /* an id, or options that name one timer or many */
 } verge__argument_kind;
 
 struct verge__command {
     const char *name;
-    const char *options; /* the letters of those that it takes */
+    const char *options; /* the letters of the options that the command takes */
     int (*run)(verge_durable *durable, const verge__arguments *a);
     verge__argument_kind argument;
-    bool is_alone; /* it gets no durable */
+    bool is_alone; /* the command gets no durable: it opens the store itself */
 };
 
 __attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
@@ -97,8 +97,8 @@ static int open_store(const verge__arguments *a, verge_durable **ret_durable) {
     (void)verge_durable_options_init(&options, sizeof(options));
     options.url = a->url;
     options.client = true;
-    options.lease_ns = UINT64_C(600000000000);  /* a table may be long */
-    options.patience_ns = UINT64_C(2000000000); /* somebody waits */
+    options.lease_ns = UINT64_C(600000000000);  /* to read a long table takes time */
+    options.patience_ns = UINT64_C(2000000000); /* a person waits for the command */
     return verge_durable_open(&options, ret_durable);
 }
 
@@ -110,14 +110,14 @@ static bool is_wanted(const verge__arguments *a, const verge_durable_info *info)
            (a->due_before_ns == 0 || info->due_ns < a->due_before_ns);
 }
 
-/* What has been done so far, for who waits. */
+/* Tells the user from time to time how far the command is. */
 static void print_progress(const char *what, uint64_t count) {
     if (count > 0 && count % PROGRESS == 0) {
         (void)fprintf(stderr, "verge-durable: %s %" PRIu64 " timers so far\n", what, count);
     }
 }
 
-/* Visits all timers that are wanted, until one is refused. */
+/* Visits all timers that the options ask for, until a visit fails. */
 static int for_each(verge_durable *durable, const verge__arguments *a, bool dead,
                     int (*visit)(verge_durable *durable, const verge__arguments *a, const verge_durable_info *info)) {
     static verge_durable_info infos[PAGE];
@@ -280,7 +280,7 @@ static int handlers(verge_durable *durable, const verge__arguments *a) {
     return 0;
 }
 
-/* Changes what a handler is told, and prints the result. */
+/* Changes the settings of a handler, and prints the new ones. */
 static int control(verge_durable *durable, const verge__arguments *a) {
     static verge_durable_control controls[CONTROLS_MAX];
     verge_durable_control now = {.is_paused = false};
@@ -292,7 +292,7 @@ static int control(verge_durable *durable, const verge__arguments *a) {
     if (count < 0) {
         return complain(durable, a->name, count);
     }
-    (void)snprintf(now.handler, sizeof(now.handler), "%s", a->argument); /* it is not in the list if nothing is left */
+    (void)snprintf(now.handler, sizeof(now.handler), "%s", a->argument); /* the list lacks handlers without settings */
     for (int i = 0; i < count; i++) {
         now = strcmp(controls[i].handler, a->argument) == 0 ? controls[i] : now;
     }
@@ -306,7 +306,7 @@ static int contract(verge_durable *durable, const verge__arguments *a) {
     return error != 0 ? complain(NULL, without_password(a->url), error) : 0;
 }
 
-/* init, if the tables are there: says how many shards they have. Ends the node. */
+/* For init, if the tables exist: says how many shards they have. Fails if another number was given. Closes `there`. */
 static int compare_shards(verge_durable *there, const verge__arguments *a, uint32_t wanted) {
     static verge_durable_owner owners[VERGE_DURABLE_SHARDS_MAX];
     uint32_t shards = 0;
@@ -334,7 +334,7 @@ static int make_tables(verge_durable *durable, const verge__arguments *a) {
     if (error == 0 && is_init) {
         return compare_shards(durable, a, (uint32_t)count);
     }
-    if (error == 0 || error == -EPROTO || (error == -ENOENT && is_init)) { /* -EPROTO: they are older, say */
+    if (error == 0 || error == -EPROTO || (error == -ENOENT && is_init)) { /* -EPROTO: the tables may be older */
         (void)verge_durable_close(durable, VERGE_NEVER);
         error = verge_durable_migrate(a->url, (uint32_t)count);
     }
@@ -343,14 +343,14 @@ static int make_tables(verge_durable *durable, const verge__arguments *a) {
 
 /* ---- arguments ---- */
 
-/* "2026-12-31T23:59:59Z", or seconds since 1970; 0: it is neither. */
+/* Reads "2026-12-31T23:59:59Z", or seconds since 1970. Returns 0 if the text is neither. */
 static uint64_t time_of(const char *text) {
     struct tm parts = {0};
     char *end;
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
     double seconds;
     if (rest != NULL && strcmp(rest, "Z") == 0) {
-        const struct tm given = parts; /* timegm makes 3 March of 31 February */
+        const struct tm given = parts; /* timegm changes 31 February to 3 March */
         seconds = (double)timegm(&parts);
         end = parts.tm_mday == given.tm_mday && parts.tm_sec == given.tm_sec ? "" : "no such day or second";
     } else {
@@ -450,14 +450,14 @@ static int read_option(int option, const char *value, verge__arguments *a) {
     case 'M':
         a->on_conflict = option == 'R' ? VERGE_DURABLE_REPLACE : VERGE_DURABLE_MOVE;
         return 0;
-    case '?': /* getopt has said why */
+    case '?': /* getopt has printed why */
         return refuse("see verge-durable --help");
     default:
         return 0;
     }
 }
 
-/* Which options do not go together. */
+/* Refuses options that the command does not take, or that do not go together. */
 static int check_options(const verge__arguments *a) {
     for (const struct option *option = options; option->name != NULL; option++) {
         if (a->given[option->val] && strchr(a->command->options, option->val) == NULL) {
@@ -485,7 +485,7 @@ static int check_options(const verge__arguments *a) {
     return 0;
 }
 
-/* An id; or, in its place, the options that the command takes. */
+/* Reads the id of a timer, or checks that options name timers in its place. */
 static int read_id(verge__arguments *a) {
     const bool takes_all = strchr(a->command->options, 'A') != NULL;
     const bool takes_key = !takes_all && strchr(a->command->options, 'k') != NULL;
@@ -558,7 +558,8 @@ static int run(const verge__arguments *a) {
     return status;
 }
 
-/* What is closed would be given to the next file that is opened: lines would be printed into the store. */
+/* If a standard file is closed, opens /dev/null in its place. Otherwise the store could get this descriptor, and output
+ * would be written into it. */
 static void open_standard_files(void) {
     int fd = 0;
     while (fd >= 0 && fd <= STDERR_FILENO) {

@@ -19,8 +19,8 @@ int complain(verge_durable *durable, const char *what, int error) {
     return durable != NULL && error == -EINVAL ? WRONG : 1;
 }
 
-/* Removes what is between the first ':' and the last '@', however the password is written. A '@' that may be in the
- * value of an option hides all that follows the ':'. */
+/* Removes all between the first ':' and the last '@', however the password is written. If the '@' may be in the value
+ * of an option, all from the ':' on is removed. */
 static void cut_password(char *text) {
     char *colon = strchr(text, ':');
     const char *at = colon == NULL ? NULL : strrchr(colon, '@');
@@ -41,7 +41,7 @@ static bool is_harmless(const char *option) {
     return is_known;
 }
 
-/* Of the options after the '?', only those that cannot be secret stay. */
+/* Removes the options after the '?' that could be secret. */
 static void cut_options(char *text) {
     char *to = text + strcspn(text, "?");
     char *rest = *to == '\0' ? NULL : to + 1;
@@ -74,11 +74,11 @@ const char *without_password(const char *url) {
 
 /* ---- values ---- */
 
-/* How many bytes a character of UTF-8 has that is not ASCII; 0: there is none. */
+/* Returns how many bytes the character at `bytes` has, if it is valid UTF-8 and not ASCII. Otherwise returns 0. */
 static size_t utf8_size(const uint8_t *bytes, size_t size) {
     static const struct {
         uint8_t first, last;               /* of the first byte */
-        uint8_t second_first, second_last; /* of the second one; others are 80 to BF */
+        uint8_t second_first, second_last; /* of the second byte; other bytes are 80 to BF */
         uint8_t size;
     } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
                  {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},

@@ -10,11 +10,11 @@
 
 enum { WRONG = 2 /* the exit status if the arguments make no sense */ };
 
-/* Says what has failed and why, in the words of the store if it has some. durable may be NULL. Returns the exit status:
- * 1, or WRONG if a call with a durable has refused its arguments. */
+/* Prints what has failed and why, in the words of the store if there are any. durable may be NULL. Returns the exit
+ * status: WRONG if durable is not NULL and the error is -EINVAL, otherwise 1. */
 int complain(verge_durable *durable, const char *what, int error);
 
-/* The URL without its password. Valid until the next call. */
+/* Returns the URL without its password. The text is valid until the next call. */
 const char *without_password(const char *url);
 
 void print_heading(bool dead);

@@ -180,7 +180,7 @@ static const struct option *find_option(const struct option *options, const char
     return NULL;
 }
 
-/* Reads the option at *place, and sets *place to its last word. */
+/* Reads the option at *place, and moves *place to the option's last word. */
 static bool parse_option(const struct command *command, int argument_count, char **arguments, int *place,
                          void *settings) {
     const char *word = arguments[*place];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sub-command: what `verge NAME` is, which options it takes, and how they are read. */
+/* A sub-command `verge NAME`: its help, its options, and how they are read. */
 #ifndef VERGE_TOOL_COMMAND_H
 #define VERGE_TOOL_COMMAND_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* EXIT_SUCCESS and EXIT_FAILURE are the other two. */
+/* The exit status after wrong arguments, besides EXIT_SUCCESS and EXIT_FAILURE. */
 enum { EXIT_USAGE = 2 };
 
 enum option_kind {
@@ -21,10 +21,10 @@ enum option_kind {
 
 struct option {
     const char *name;       /* "--limit"; NULL ends a table */
-    const char *value_name; /* as the help has it; NULL for a flag */
+    const char *value_name; /* as the help shows it; NULL for a flag */
     const char *help;
     enum option_kind kind;
-    size_t offset; /* of its field in the settings of the command */
+    size_t offset; /* of the option's field in the settings of the command */
     uint64_t minimum, maximum;
     const char *const *choices; /* ends with NULL */
 };
@@ -32,10 +32,10 @@ struct option {
 struct command {
     const char *name;
     const char *summary;  /* a line of `verge --help` */
-    const char *argument; /* the name of the argument that is not an option; NULL: there is none */
+    const char *argument; /* name of the argument that is no option; NULL: there is none */
     const char *description;
     const struct option *options;
-    int (*run)(int argument_count, char **arguments); /* without the words `verge NAME`; the exit status */
+    int (*run)(int argument_count, char **arguments); /* gets the words after NAME; returns the exit status */
 };
 
 extern const struct command bench_command;
@@ -45,21 +45,21 @@ extern const struct command scope_command;
 extern const struct command stress_command;
 
 /*
- * Fills the settings by the command's table, and *ret_argument with the argument that is not an option (NULL if the
- * command takes none). False: the caller must end with *ret_status, as help was printed, or stderr says what is wrong.
+ * Fills the settings by the command's table, and *ret_argument with the argument that is no option (NULL if the command
+ * takes none). Returns false after printing help, or a mistake to stderr: the caller must then end with *ret_status.
  */
 bool command_parse(const struct command *command, int argument_count, char **arguments, void *settings,
                    const char **ret_argument, int *ret_status);
 
 void command_print_help(const struct command *command);
 
-/* A line on stderr that begins with the command's name. */
+/* Prints a line to stderr that begins with the command's name. */
 void command_complain(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Decimal digits only. */
+/* Reads decimal digits, and nothing else. */
 bool parse_number(const char *text, uint64_t *ret_number);
 
-/* Digits, then nothing (nanoseconds), ns, us, ms, s, m or h. */
+/* Reads digits and a unit: ns, us, ms, s, m or h. Without a unit, the digits are nanoseconds. */
 bool parse_duration(const char *text, uint64_t *ret_ns);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "tool.h"
 
-/* If one of the first three descriptors is closed, the next socket would get its number, and our output. So each is
- * opened here, but in the wrong direction: reading stdin and writing stdout still fail. */
+/* If one of the first three descriptors is closed, the next socket would get its number, and then our output. So closed
+ * ones are opened here, but in the wrong direction: reading stdin and writing stdout still fail. */
 static void occupy_closed_descriptors(void) {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int fd = 0; fd <= 2; fd++) {

@@ -12,7 +12,7 @@ static inline uint64_t random_next(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* From 0 to below - 1. */
+/* Returns a number from 0 to below - 1. */
 static inline uint64_t random_below(uint64_t *state, uint64_t below) {
     return random_next(state) % below;
 }

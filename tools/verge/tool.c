@@ -38,7 +38,7 @@ static int complain_of_command(const char *name) {
     return EXIT_USAGE;
 }
 
-/* verge help [COMMAND] */
+/* Runs verge help [COMMAND]. */
 static int help(int argument_count, char **arguments) {
     const struct command *command = argument_count > 0 ? find_command(arguments[0]) : NULL;
     if (argument_count > 0 && command == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool without its main: a table of sub-commands, each in files of its own. */
+/* The tool without its main: a table of sub-commands. Each is in files of its own. */
 #ifndef VERGE_TOOL_TOOL_H
 #define VERGE_TOOL_TOOL_H
 

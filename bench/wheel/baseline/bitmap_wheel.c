@@ -24,7 +24,7 @@ void bitmap_wheel_init(struct bitmap_wheel *wheel, uint64_t start_ns) {
     }
 }
 
-/* Above level 0, a timer is in the slot before that of its tick: so it comes down in time. */
+/* Above level 0, a timer is filed in the slot before that of its tick. So it comes down in time. */
 static inline void insert(struct bitmap_wheel *wheel, struct ring_node *node) {
     if (node->tick <= wheel->now_tick) {
         ring_append(&wheel->expired, &node->ring);
@@ -39,11 +39,11 @@ static inline void insert(struct bitmap_wheel *wheel, struct ring_node *node) {
     wheel->used[level] |= UINT64_C(1) << slot;
 }
 
-/* A slot whose last timer leaves loses its bit. */
+/* Takes a timer out of its list. If it was the last of a slot, clears the slot's bit. */
 static inline void take_out(struct bitmap_wheel *wheel, struct ring_node *node) {
     struct ring *next = node->ring.next;
     ring_remove(&node->ring);
-    if (ring_is_empty(next) && next != &wheel->expired) { /* so it is the head */
+    if (ring_is_empty(next) && next != &wheel->expired) { /* next is the head */
         size_t index = (size_t)(next - &wheel->slots[0][0]);
         wheel->used[index / SLOT_COUNT] &= ~(UINT64_C(1) << (index % SLOT_COUNT));
     }
@@ -68,7 +68,7 @@ int bitmap_wheel_reschedule(struct bitmap_wheel *wheel, struct ring_node *node, 
     return bitmap_wheel_schedule(wheel, node, deadline_ns);
 }
 
-/* The slots of a level that time passes on its way from one position to another, the last one included. */
+/* Returns the slots of a level that time passes between two positions, including the last, as bits. */
 static uint64_t passed_slots(uint64_t from, uint64_t to) {
     uint64_t count = to - from;
     if (count >= SLOT_COUNT) {
@@ -89,7 +89,7 @@ void bitmap_wheel_advance(struct bitmap_wheel *wheel, uint64_t now_ns, ring_fire
             if (level > 0 && from == to) {
                 break; /* the levels above have not moved either */
             }
-            /* above level 0 the present slot's timers are due in the next one: they come down when that begins */
+            /* above level 0, timers of the present slot are due in the next one, and come down when that begins */
             uint64_t due = level == 0 ? passed_slots(from, to) : passed_slots(from, to - 1);
             for (uint64_t bits; (bits = due & wheel->used[level]) != 0;) {
                 unsigned slot = (unsigned)__builtin_ctzll(bits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/wheel/baseline/bitmap_wheel.h - the data structure of William Ahern's timeout.c, written anew from its
- * description: 4 levels of 64 slots, a bit a slot in one word a level. An update takes the lists of all slots that time
- * has passed, by the bits, and files their timers again: those that are due go to the list of expired ones.
+ * description: 4 levels of 64 slots, one bit for each slot, one word for each level. An update finds all slots that
+ * time has passed by their bits, and files their timers again. Due timers go to the list of expired ones.
  */
 #ifndef BENCH_BITMAP_WHEEL_H
 #define BENCH_BITMAP_WHEEL_H

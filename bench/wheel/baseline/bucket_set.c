@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bucket_set.h"
 
-enum { LAST = BUCKET_SET_COUNT - 1 }; /* of those that are due at once */
+enum { LAST = BUCKET_SET_COUNT - 1 }; /* the list of timers that are due at once */
 
 void bucket_set_init(struct bucket_set *set, uint64_t start_ns) {
     set->last_tick = start_ns >> RING_TICK_SHIFT;
@@ -12,7 +12,7 @@ void bucket_set_init(struct bucket_set *set, uint64_t start_ns) {
     }
 }
 
-/* The bits that a tick has in common with the last one: the lower the index, the further away. */
+/* Returns how many leading bits a tick has in common with the last one. A tick with a lower index is further away. */
 static inline unsigned index_of(const struct bucket_set *set, uint64_t tick) {
     return tick <= set->last_tick ? (unsigned)LAST : (unsigned)__builtin_clzll(tick ^ set->last_tick);
 }
@@ -36,7 +36,7 @@ int bucket_set_cancel(struct bucket_set *set, struct ring_node *node) {
         return -1;
     }
     ring_remove(&node->ring);
-    if (ring_is_empty(next) && next != &set->buckets[LAST]) { /* so it is the head */
+    if (ring_is_empty(next) && next != &set->buckets[LAST]) { /* next is the head */
         set->used &= ~(UINT64_C(1) << (next - set->buckets));
     }
     return 0;
@@ -47,7 +47,7 @@ int bucket_set_reschedule(struct bucket_set *set, struct ring_node *node, uint64
     return bucket_set_schedule(set, node, deadline_ns);
 }
 
-/* The earliest timer is in the list with the most bits in common: all of that list is looked at. */
+/* Finds the earliest timer. It is in the list with the most bits in common, which is searched as a whole. */
 static void find_next(struct bucket_set *set) {
     set->next_tick = UINT64_MAX;
     struct ring *head = &set->buckets[LAST];

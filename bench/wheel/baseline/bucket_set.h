@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/baseline/bucket_set.h - the data structure of Seastar's timer_set, written anew from its description: a
- * list for each number of leading bits that a timer's time has in common with the last time of expiry. When time
- * passes, lists with more bits in common are due as a whole, and one list is looked through: its timers are due, or go
- * to another.
+ * bench/wheel/baseline/bucket_set.h - the data structure of Seastar's timer_set, written anew from its description:
+ * there is a list for each number of leading bits that a timer's time has in common with the last time of expiry. When
+ * time passes, lists with more bits in common than the new time has are due as a whole. One list is searched: its
+ * timers are due, or go to another list.
  */
 #ifndef BENCH_BUCKET_SET_H
 #define BENCH_BUCKET_SET_H
@@ -13,9 +13,9 @@
 enum { BUCKET_SET_COUNT = 65 };
 
 struct bucket_set {
-    uint64_t last_tick; /* of an expiry */
-    uint64_t next_tick; /* no timer is due before */
-    uint64_t used;      /* a bit a list, but for the last one */
+    uint64_t last_tick; /* the last tick of an expiry */
+    uint64_t next_tick; /* no timer is due before this tick */
+    uint64_t used;      /* one bit for each list except the last */
     struct ring buckets[BUCKET_SET_COUNT];
 };
 

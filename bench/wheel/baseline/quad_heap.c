@@ -110,7 +110,7 @@ static __attribute__((noinline)) void fire_due(struct quad_heap *heap, uint64_t 
     } while (is_due(heap, now_ns));
 }
 
-/* Where nothing is due, nothing is saved for calls. */
+/* Kept small: if nothing is due, no registers need to be saved. */
 void quad_heap_advance(struct quad_heap *heap, uint64_t now_ns, quad_heap_fired *on_fired, void *context) {
     if (is_due(heap, now_ns)) {
         fire_due(heap, now_ns, on_fired, context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/baseline/ring.h - a list that is a ring: its head is one of its links. What the rivals that were written
- * after the descriptions of others have in common.
+ * bench/wheel/baseline/ring.h - a list that is a ring: its head is one of its links. It is shared by the data
+ * structures that were written anew from a description.
  */
 #ifndef BENCH_RING_H
 #define BENCH_RING_H
@@ -17,13 +17,13 @@ struct ring {
     struct ring *prev;
 };
 
-/* What the user's object embeds. Zeroed: not pending. */
+/* A node, which the user's object embeds. A zeroed node is not pending. */
 struct ring_node {
     struct ring ring;
     uint64_t tick;
 };
 
-/* The timer is no longer pending; any timer may be scheduled, rescheduled or cancelled here. */
+/* Called when the timer is no longer pending. It may schedule, reschedule and cancel any timer. */
 typedef void ring_fired(void *context, struct ring_node *node);
 
 static inline void ring_init(struct ring *head) {
@@ -48,7 +48,7 @@ static inline void ring_remove(struct ring *link) {
     link->next = NULL;
 }
 
-/* All of `from` goes to the end of `to`. */
+/* Moves all of `from` to the end of `to`. */
 static inline void ring_move(struct ring *to, struct ring *from) {
     if (!ring_is_empty(from)) {
         from->next->prev = to->prev;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As good implementations do: slot heads are one pointer (the list is hlist-like, a node points at the pointer that
- * points at it), the level comes from the position of the highest bit, moving a timer to the tick it already has is
- * nothing, an empty wheel jumps.
+ * It does what good implementations do. A slot head is one pointer: a node has the address of the pointer that points
+ * to it, as in an hlist of Linux. The highest bit tells the level. To move a timer to its present tick does nothing. An
+ * empty wheel jumps to the target.
  */
 #include "textbook_wheel.h"
 
@@ -19,7 +19,7 @@ enum {
 #define TICK_NS (UINT64_C(1) << TICK_SHIFT)
 #define REACH_TICKS ((UINT64_C(1) << (LEVEL_COUNT * SLOT_BITS)) - 1)
 
-/* node->tick >= now_tick */
+/* The node's tick must be now_tick or later. */
 static inline void insert(struct textbook_wheel *wheel, struct textbook_wheel_node *node) {
     uint64_t delta = node->tick - wheel->now_tick;
     uint64_t slot_tick = node->tick;
@@ -109,7 +109,7 @@ static void fire_slot(struct textbook_wheel *wheel, struct textbook_wheel_node *
     }
 }
 
-/* From a tick that has just begun to the target. */
+/* Advances from a tick that has just begun to the target. */
 static __attribute__((noinline)) void go_through(struct textbook_wheel *wheel, uint64_t target_tick,
                                                  textbook_wheel_fired *on_fired, void *context) {
     for (;;) {
@@ -136,7 +136,7 @@ static __attribute__((noinline)) void go_through(struct textbook_wheel *wheel, u
     }
 }
 
-/* Ticks before the first in which something is to be done are passed here, with nothing saved for calls. */
+/* Passes ticks in which nothing is to be done here: so no registers need to be saved for them. */
 void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,
                             void *context) {
     uint64_t target_tick = now_ns >> TICK_SHIFT;
@@ -153,7 +153,7 @@ void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textb
     }
 }
 
-/* The first slot in use of begin..end-1, or end. Looks at eight heads at a time. */
+/* Returns the first used slot of begin..end-1, or end. Reads eight heads at a time. */
 static unsigned used_slot(struct textbook_wheel_node *const *slots, unsigned begin, unsigned end) {
     unsigned slot = begin;
     for (; slot < end && slot % 8 != 0; slot++) {
@@ -176,7 +176,7 @@ static unsigned used_slot(struct textbook_wheel_node *const *slots, unsigned beg
     return slot;
 }
 
-/* The distance (1..SLOT_COUNT) from a slot to the next one in use, or 0. */
+/* Returns the distance (1..SLOT_COUNT) from a slot to the next used one, or 0. */
 static unsigned used_slot_distance(struct textbook_wheel_node *const *slots, unsigned from) {
     unsigned slot = used_slot(slots, from + 1, SLOT_COUNT);
     if (slot < SLOT_COUNT) {
@@ -186,7 +186,7 @@ static unsigned used_slot_distance(struct textbook_wheel_node *const *slots, uns
     return slot <= from ? slot + SLOT_COUNT - from : 0;
 }
 
-/* The earliest start of a slot in use: exact in level 0, never late in the others. */
+/* Returns the earliest start of a used slot. This is exact in level 0, and never too late in the others. */
 uint64_t textbook_wheel_next(const struct textbook_wheel *wheel) {
     if (wheel->pending_count == 0) {
         return UINT64_MAX;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/baseline/textbook_wheel.h - the hierarchical timing wheel of the textbooks, as a library for anybody.
+ * bench/wheel/baseline/textbook_wheel.h - the hierarchical timing wheel of the textbooks, as a general library
+ * would have it.
  *
- * 4 levels of 256 slots; a slot is a doubly linked list through nodes that the user embeds in its objects; each time
- * a level has gone round, one slot of the level above is distributed over the levels below.
+ * 4 levels of 256 slots. A slot is a doubly linked list of nodes, which the user's objects embed. Each time a level has
+ * gone round, one slot of the level above is distributed over the levels below.
  */
 #ifndef BENCH_TEXTBOOK_WHEEL_H
 #define BENCH_TEXTBOOK_WHEEL_H
@@ -20,10 +21,10 @@ enum {
     TEXTBOOK_WHEEL_SLOT_COUNT = 1 << TEXTBOOK_WHEEL_SLOT_BITS,
 };
 
-/* Zeroed: not pending. */
+/* A zeroed node is not pending. */
 struct textbook_wheel_node {
     struct textbook_wheel_node *next;
-    struct textbook_wheel_node **link; /* what points at this node; NULL: not pending */
+    struct textbook_wheel_node **link; /* the pointer that points to this node; NULL: not pending */
     uint64_t tick;
 };
 
@@ -33,25 +34,25 @@ struct textbook_wheel {
     alignas(64) struct textbook_wheel_node *slots[TEXTBOOK_WHEEL_LEVEL_COUNT][TEXTBOOK_WHEEL_SLOT_COUNT];
 };
 
-/* The timer is no longer pending; any timer may be scheduled, rescheduled or cancelled here. */
+/* Called when the timer is no longer pending. It may schedule, reschedule and cancel any timer. */
 typedef void textbook_wheel_fired(void *context, struct textbook_wheel_node *node);
 
 void textbook_wheel_init(struct textbook_wheel *wheel, uint64_t start_ns);
 
-/* The node is not pending. 0: it cannot fail. */
+/* The node must not be pending. Returns 0: it cannot fail. */
 int textbook_wheel_schedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
 
-/* 0; negative if it was not pending. */
+/* Returns 0, or a negative number if the timer was not pending. */
 int textbook_wheel_cancel(struct textbook_wheel *wheel, struct textbook_wheel_node *node);
 
-/* Pending or not. 0. */
+/* The node may be pending or not. Returns 0. */
 int textbook_wheel_reschedule(struct textbook_wheel *wheel, struct textbook_wheel_node *node, uint64_t deadline_ns);
 
-/* Calls back for each timer that fires. */
+/* Calls on_fired for each due timer. */
 void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,
                             void *context);
 
-/* When to advance next: never after the first deadline's tick. UINT64_MAX: nothing is pending. */
+/* Returns when to advance next, never after the first deadline's tick, or UINT64_MAX if nothing is pending. */
 uint64_t textbook_wheel_next(const struct textbook_wheel *wheel);
 
 #endif

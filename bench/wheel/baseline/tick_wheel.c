@@ -17,7 +17,7 @@ void tick_wheel_init(struct tick_wheel *wheel, uint64_t start_ns) {
     }
 }
 
-/* delta > 0: ticks from now on */
+/* delta: ticks from now, at least 1 */
 static inline void insert(struct tick_wheel *wheel, struct ring_node *node, uint64_t delta) {
     unsigned level = 0;
     while (delta >= SLOT_COUNT && level + 1 < LEVEL_COUNT) {
@@ -49,7 +49,7 @@ int tick_wheel_reschedule(struct tick_wheel *wheel, struct ring_node *node, uint
     return tick_wheel_schedule(wheel, node, deadline_ns);
 }
 
-/* The level goes on by one tick; all above it first, if it has gone round. */
+/* Advances a level by one tick. If that brings it round, the level above goes first. */
 static void go_on(struct tick_wheel *wheel, unsigned level, ring_fired *on_fired, void *context) {
     uint64_t position = ++wheel->now_ticks[level];
     if ((position & SLOT_MASK) == 0 && level + 1 < LEVEL_COUNT) {
@@ -59,7 +59,7 @@ static void go_on(struct tick_wheel *wheel, unsigned level, ring_fired *on_fired
     if (ring_is_empty(head)) {
         return;
     }
-    struct ring here; /* what is scheduled now for this slot is for its next turn */
+    struct ring here; /* timers that are scheduled now for this slot are for its next turn */
     ring_init(&here);
     ring_move(&here, head);
     uint64_t now_tick = wheel->now_ticks[0];
@@ -81,7 +81,7 @@ void tick_wheel_advance(struct tick_wheel *wheel, uint64_t now_ns, ring_fired *o
     }
 }
 
-/* Looks at slot after slot, level after level. */
+/* Looks at all slots, level after level. */
 uint64_t tick_wheel_next(const struct tick_wheel *wheel) {
     uint64_t next_tick = UINT64_MAX;
     for (unsigned level = 0; level < LEVEL_COUNT; level++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/wheel/baseline/tick_wheel.h - the data structure of ratas, written anew from its description: 8 levels of 256
- * slots, without bitmaps. Each level has a time of its own, and goes on tick by tick; when it has gone round, the level
- * above goes on by one. A timer whose slot comes up before its time is scheduled again for what is left.
+ * slots, without bitmaps. Each level has a time of its own, and goes on tick by tick. When it has gone round, the level
+ * above goes on by one. A timer whose slot comes up before its time is scheduled again for the rest of its time.
  */
 #ifndef BENCH_TICK_WHEEL_H
 #define BENCH_TICK_WHEEL_H

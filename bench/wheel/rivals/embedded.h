@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/rivals/embedded.h - the adapter of a library whose nodes the user's object embeds. Who includes it has
- * defined LIBRARY, the prefix of its functions and the name of its struct; NODE, the struct of a node; RIVAL, the
- * table; and NAME, as the reports call it.
+ * bench/wheel/rivals/embedded.h - the adapter of a library whose nodes the user's object embeds. Define these before
+ * you include it: LIBRARY, the prefix of its functions and the name of its struct; NODE, the struct of a node; RIVAL,
+ * the table; and NAME, the name in reports.
  */
 #include "../clock.h"
 #include "../memory.h"

@@ -49,7 +49,7 @@ static int adapter_cancel(void *self, uint32_t id) {
     return 0;
 }
 
-/* ev_timer_again moves a timer in place, by its repeat value; which must be gone again when it fires. */
+/* ev_timer_again moves a timer in place, by its repeat value. This value must be 0 again when the timer fires. */
 static int adapter_reschedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     ev_timer *timer = &adapter->timers[id];
@@ -108,7 +108,7 @@ static void adapter_destroy(void *self) {
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-/* The heap's array: a time and a pointer each. */
+/* The heap's array has a time and a pointer for each timer. */
 static void adapter_footprint(void *self, struct bench_footprint *ret_footprint) {
     const struct adapter *adapter = self;
     *ret_footprint = (struct bench_footprint){
@@ -120,7 +120,7 @@ static void adapter_footprint(void *self, struct bench_footprint *ret_footprint)
 const struct bench_rival bench_rival_libev = {
     .name = "libev",
     .flags = BENCH_RIVAL_SLOW,
-    .lateness_ns = BENCH_TICK_NS, /* fires when the deadline is before now, not at it */
+    .lateness_ns = BENCH_TICK_NS, /* a timer fires only when now is after its deadline */
     .create = adapter_create,
     .destroy = adapter_destroy,
     .schedule = adapter_schedule,

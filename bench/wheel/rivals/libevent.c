@@ -17,7 +17,7 @@ struct adapter {
     struct bench_log *log;
 };
 
-static struct adapter *only_adapter; /* a callback gets its event, and no more */
+static struct adapter *only_adapter; /* a callback gets its event only */
 
 static void *allocate(size_t size) {
     return bench_memory_resize(NULL, size == 0 ? 1 : size);
@@ -40,7 +40,7 @@ static void fired(evutil_socket_t socket, short what, void *argument) {
     bench_log_fired(only_adapter->log, (uint32_t)(event - only_adapter->events));
 }
 
-/* Rounded up: never early. Adding a pending event moves it. */
+/* Rounds up, so that no timer is early. Adding a pending event moves it. */
 static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     uint64_t deadline_us = (deadline_ns + 999) / 1000;
@@ -121,7 +121,7 @@ static void adapter_destroy(void *self) {
     bench_memory_release(adapter, sizeof(*adapter));
 }
 
-/* The heap's array: a pointer each. */
+/* The heap's array has a pointer for each timer. */
 static void adapter_footprint(void *self, struct bench_footprint *ret_footprint) {
     const struct adapter *adapter = self;
     *ret_footprint = (struct bench_footprint){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libuv on simulated time. Its uv_timer_t (in an array of its own) is a node of a binary heap; milliseconds. */
+/* libuv on simulated time. Its uv_timer_t (in an array of its own) is a node of a binary heap. Times are in ms. */
 #include <uv.h>
 
 #include "../clock.h"
@@ -23,7 +23,7 @@ static void fired(uv_timer_t *timer) {
     bench_log_fired(adapter->log, (uint32_t)(timer - adapter->timers));
 }
 
-/* Rounded up: never early. Restarting an active timer moves it. */
+/* Rounds up, so that no timer is early. Restarting an active timer moves it. */
 static int adapter_schedule(void *self, uint32_t id, uint64_t deadline_ns) {
     struct adapter *adapter = self;
     uint64_t deadline_ms = (deadline_ns + MILLISECOND_NS - 1) / MILLISECOND_NS;

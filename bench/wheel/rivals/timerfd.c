@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel: a timerfd a timer, all in one epoll set. It runs on real time, mapped one to one from the simulated
- * time at which it was created, so it takes part only where little time has to pass.
+ * The kernel: one timerfd for each timer, all in one epoll set. It runs on real time: simulated time is mapped to it,
+ * one to one, from the moment of creation. So it takes part only in workloads in which little time passes.
  */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge, twice: with handles, and with timeouts. The user's object holds the one or the other, and is the timer's data;
- * a timeout is stopped, not cleared, as its object stays.
+ * verge, twice: with handles, and with timeouts. The user's object has the handle or the timeout, and is the timer's
+ * data. Timeouts are paused, not cancelled, as their objects stay.
  */
 #include <verge/wheel.h>
 
@@ -69,7 +69,7 @@ static void *handle_create(const struct bench_setup *setup) {
     return create(setup, verge_wheel_reserve);
 }
 
-/* The objects have their timers all their life. A timeout that is not set is zeroed. */
+/* An object has its timer all its life. A timeout that is not pending starts as zeroes. */
 static void *timeout_create(const struct bench_setup *setup) {
     struct adapter *adapter = create(setup, verge_timeout_reserve);
     for (uint32_t id = 0; id < setup->id_count; id++) {

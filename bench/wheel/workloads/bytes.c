@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bytes: what N pending timers take, uniform over 60 s, with nothing reserved beforehand. */
+/* bytes: how much memory N pending timers take, uniform over 60 s, if nothing was reserved beforehand. */
 #include "../workload.h"
 #include "spread.h"
 #include "workloads.h"

@@ -9,7 +9,7 @@
 #include "stream.h"
 #include "workloads.h"
 
-/* Rounded up: at N = 1e7 the oldest timer of churn is 10 s old and must not have fired. */
+/* Rounds up: at N = 1e7, the oldest timer of churn is 10 s old, and must not have fired yet. */
 static uint32_t units_of_seconds(uint32_t seconds) {
     uint64_t unit_ns = UINT64_C(1) << BENCH_DURATION_SHIFT;
     return (uint32_t)((seconds * UINT64_C(1000000000) + unit_ns - 1) / unit_ns);
@@ -73,8 +73,8 @@ static void run_reset(struct bench_case *run) {
     bench_stream_run(run, &reset_stream);
 }
 
-/* The warm-up goes beyond 10 s, when the first slots filled come up, and what is measured is no less: they do not come
- * up evenly. */
+/* The warm-up lasts more than 10 s, until the slots that were filled first come up. The measurement is as long or
+ * longer, as slots do not come up evenly. */
 static void plan_churn(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t measured_count = plan->quick || n >= 10000000 ? 10000000 : 20000000;
@@ -99,8 +99,8 @@ static void plan_churn_rand(struct bench_plan *plan) {
     }
 }
 
-/* Filled with deadlines spread over the 60 s, so that what was filed early comes up all the time, as it does when
- * such a load has run for long. */
+/* The fill has deadlines all over the 60 s. So timers that were filed early come up all the time, as after a long run
+ * of such a load. */
 static void plan_reset(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t warm_count = bench_clamp((size_t)n * 2, 2000000, 20000000);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections: the life of a proxy. N connections have an idle timeout of 60 s. Each operation touches a random one:
- * its timer is set to now + 60 s. A timer that fires is started again, for 60 s: another connection has come.
+ * connections: the life of a proxy. N connections have an idle timeout of 60 s. Each operation touches a random
+ * connection: its timer is set to now + 60 s. A timer that fires is started again for 60 s, for a new connection.
  *
  * A connection is touched at random, every N operations in the mean. So it stays idle for t with probability
  * exp(-t / (N x the time of an operation)), and one wait in a hundred lasts 60 s if N operations take 60 s / ln 100 =
- * 13 s. The clock moves accordingly: by 13 ms an operation at N = 1e3, by 1.3 us at 1e7. The loop polls every 1.3 ms;
- * at 1e3, after each touch.
+ * 13 s. The clock moves accordingly: by 13 ms an operation at N = 1e3, by 1.3 us at 1e7. The loop polls every 1.3 ms,
+ * but at 1e3 after each touch.
  */
 #include <math.h>
 
@@ -18,7 +18,7 @@
 #define IDLE_NS UINT64_C(60000000000)
 
 enum {
-    POLLS_PER_ROUND = 10000, /* a round: N operations */
+    POLLS_PER_ROUND = 10000, /* a round has N operations */
 };
 
 static double mean_idle_ns(void) {
@@ -54,7 +54,7 @@ static void replay_connections_block(const struct bench_plan *plan, struct bench
     }
 }
 
-/* How much of its 60 s a connection has left when the load has run for long. */
+/* Returns how much of its 60 s a connection has left, after a long run of the load. */
 static double random_rest_ns(struct bench_random *random) {
     double rest_ns;
     do {
@@ -67,9 +67,8 @@ static uint32_t duration_of(double duration_ns) {
     return (uint32_t)(duration_ns / (1 << BENCH_DURATION_SHIFT)) + 1;
 }
 
-/* The fill leaves each connection with as much of its 60 s as if the load had run for long. The warm-up is there for
- * what an implementation leaves behind: after 60 s, or 4.6 N operations, all timers that the fill had filed have come
- * up. */
+/* The fill leaves each connection with as much of its 60 s as after a long run. The warm-up brings the data structures
+ * to the state of a long run: after 60 s, or 4.6 N operations, all timers that the fill had filed have come up. */
 static void plan_connections(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     plan->operation_ns = (uint64_t)(mean_idle_ns() / n);

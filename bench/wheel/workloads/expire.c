@@ -2,8 +2,8 @@
 /*
  * expire: N timers uniform over 60 s, advanced tick by tick until all have fired.
  * expire-24h: uniform over 24 h, advanced by 1 s.
- * tail: as expire, and how long each single advance takes.
- * burst: N timers due in one tick, 1000 ticks ahead, scheduled in random order of their objects.
+ * tail: as expire, but measures how long each single advance takes.
+ * burst: N timers due in one tick, 1000 ticks ahead, scheduled in random order.
  * limit: as expire, with a limit on the work of an advance.
  */
 #include "../fail.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* idle: N timers pending, uniform over 1 h .. 2 h ahead; nothing is due. Per tick: advance, and ask for the next. */
+/* idle: N timers pending, uniform over 1 h .. 2 h ahead; nothing is due. At each tick: advance, and
+ * ask for the next deadline. */
 #include <inttypes.h>
 
 #include "../fail.h"
@@ -27,7 +28,7 @@ static uint64_t tick_time_ns(size_t tick) {
     return BENCH_START_NS + (tick + 1) * BENCH_TICK_NS;
 }
 
-/* Returns the last answer. */
+/* Returns the last answer of next(). */
 static uint64_t run_ticks(struct bench_case *run, size_t begin, size_t end) {
     uint64_t next_ns = 0;
     for (size_t tick = begin; tick < end; tick++) {

@@ -2,12 +2,12 @@
 /*
  * mixed: a server's whole zoo of timeouts. One timer is started each microsecond, with a duration that is log-uniform
  * over 1 ms .. 24 h. 80 % are cancelled before they fire, at a random point of their duration but no later than a
- * horizon; 20 % fire, their durations being log-uniform up to the horizon. The horizon is such that N are pending in
- * the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An operation is a start with the end that goes with
- * it.
+ * horizon. The other 20 % fire: their durations are log-uniform up to the horizon. The horizon is chosen so that N
+ * timers are pending in the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An operation is a start
+ * together with the end of that timer.
  *
- * Operations come in batches of 20: what is to be cancelled in these 20 us, then 20 starts. An id is free for the next
- * start as soon as it was cancelled, or 4 ms after its deadline.
+ * Operations come in batches of 20: all cancels of these 20 us, then 20 starts. An id is free for another start as soon
+ * as it was cancelled, or 4 ms after its deadline.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -68,8 +68,8 @@ struct maker {
     uint32_t id_count;
     uint32_t *free_ids;
     uint32_t free_count;
-    uint32_t *next;  /* by id: the next one that ends in the same batch */
-    bool *cancelled; /* by id: how it ends */
+    uint32_t *next;  /* by id: the next id that ends in the same batch */
+    bool *cancelled; /* by id: whether it is cancelled */
     uint32_t *ring;  /* by batch: the first id that ends in it */
 };
 
@@ -101,7 +101,7 @@ static void maker_close(struct maker *maker) {
     free(maker->ring);
 }
 
-/* Frees the ids that end in this batch and lists those to be cancelled; returns their number. */
+/* Frees the ids that end in this batch. Lists those to be cancelled, and returns their number. */
 static uint32_t make_ends(struct maker *maker, size_t batch, uint32_t *ret_cancels) {
     uint32_t *head = &maker->ring[batch % RING_BATCHES];
     uint32_t count = 0;

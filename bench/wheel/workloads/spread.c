@@ -8,10 +8,10 @@
 #include "../random.h"
 
 enum {
-    REPEATED_TIMER_COUNT = 100000, /* as many timers are scheduled in all, or N */
+    REPEATED_TIMER_COUNT = 100000, /* with repeat: so many timers are scheduled in total, or N if that is more */
     REPEAT_COUNT_MAX = 32,
-    LATE_ADVANCE_COUNT = 4,          /* for those that fire a little late */
-    LIMITED_ADVANCE_COUNT = 2000000, /* by then a limit of work must have let all through */
+    LATE_ADVANCE_COUNT = 4,          /* for rivals that fire a little late */
+    LIMITED_ADVANCE_COUNT = 2000000, /* by then all timers must have fired in spite of the work limit */
 };
 
 void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_ns) {
@@ -35,7 +35,7 @@ void bench_spread_shuffle(struct bench_plan *plan) {
     }
 }
 
-/* One time through: the time it starts at, and its advances first..first + count - 1. */
+/* One pass: when it starts, and which advances belong to it. */
 struct pass {
     uint64_t start_ns;
     size_t advance_begin;
@@ -100,7 +100,7 @@ static void advance_range(struct bench_case *run, const struct passes *passes, c
     }
 }
 
-/* Real time has to pass by itself; only what comes after is timed. */
+/* Waits until the last deadline in real time. Only what comes after that is timed. */
 static void real_time_pass(struct bench_case *run, const struct passes *passes, struct pass *pass) {
     uint64_t last_ns = pass_time_ns(passes, pass, pass->advance_end - 1);
     run->rival->await(run->self, last_ns);

@@ -11,9 +11,9 @@
 struct bench_spread {
     uint64_t span_ns;  /* no duration is longer */
     uint64_t step_ns;  /* of an advance */
-    bool repeat;       /* small N: again and again, so that there is something to measure */
-    bool sample;       /* one time (more), with the duration of each advance taken */
-    size_t work_limit; /* then advances go on until all have fired */
+    bool repeat;       /* a small N is repeated, so that there is enough to measure */
+    bool sample;       /* one more pass, in which each advance is timed */
+    size_t work_limit; /* 0: none. Otherwise advances go on until all timers have fired */
 };
 
 enum {
@@ -23,15 +23,15 @@ enum {
 
 void bench_spread_run(struct bench_case *run, const struct bench_spread *spread);
 
-/* Durations uniform over low..high. */
+/* Makes a plan with durations that are uniform over low..high. */
 void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_ns);
 
-/* Not on the grid on which time is advanced: firing a nanosecond early would show. */
+/* Returns a deadline that is not on the grid on which time advances: so firing a nanosecond early would show. */
 static inline uint64_t bench_spread_deadline_ns(const struct bench_plan *plan, uint64_t start_ns, uint32_t id) {
     return start_ns + bench_duration_ns(plan->durations[id]) + (id & ((1u << BENCH_DURATION_SHIFT) - 1));
 }
 
-/* Ids are scheduled in random order. */
+/* Makes the plan schedule its ids in random order. */
 void bench_spread_shuffle(struct bench_plan *plan);
 
 #endif

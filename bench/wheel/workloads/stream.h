@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/workloads/stream.h - workloads that are a stream of operations: the clock moves by a fixed time an
- * operation, and time is advanced after each block of a fixed number of them. Both are the plan's; most plans have 1 us
- * and 1000.
+ * bench/wheel/workloads/stream.h - workloads that are a stream of operations. The clock moves by a fixed time with each
+ * operation, and the rival advances after each block of a fixed number of operations. The plan has both numbers; most
+ * plans have 1 us and 1000.
  *
- * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards everything is advanced out and
- * the whole stream is replayed in the model.
+ * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards time advances until all timers have
+ * fired, and the whole stream is replayed in the model.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -15,14 +15,14 @@
 struct bench_stream {
     /* Does the operations of a block; returns how many timers it cancelled. */
     uint64_t (*run_block)(struct bench_case *run, size_t block, uint64_t now_ns);
-    /* The same on the model. */
+    /* Does the same operations on the model. */
     void (*replay_block)(const struct bench_plan *plan, struct bench_model *model, size_t block, uint64_t now_ns);
 };
 
 void bench_stream_run(struct bench_case *run, const struct bench_stream *stream);
 
-/* Rounds the counts of a plan to blocks and gets room for its steps; returns their number. A plan that has not chosen
- * operation_ns and block_operations gets the usual ones. */
+/* Rounds the counts of a plan to whole blocks, and allocates its steps. Returns their number. If the plan has no
+ * operation_ns or block_operations yet, it gets the usual ones. */
 size_t bench_stream_plan(struct bench_plan *plan, size_t fill_count, size_t warm_count, size_t measured_count);
 
 static inline size_t bench_clamp(size_t value, size_t low, size_t high) {

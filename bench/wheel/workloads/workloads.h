@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/wheel/workloads/workloads.h - the list of them; docs/BENCHMARKS.md says what each is. */
+/* bench/wheel/workloads/workloads.h - the list of workloads. docs/BENCHMARKS.md explains them. */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong: memory, rings, workers, the clock. */
+/* The faults: memory runs out, rings are full, workers come and go, the clock jumps. */
 #include "io/simulation/world.h"
 
 enum { ALLOCATIONS_FAIL_ONE_IN = 4, WORKERS_MAX = 12 };
@@ -53,7 +53,7 @@ static void lose_io(const struct player *self) {
     log_event(self, "no more I/O", 0);
 }
 
-/* A task like any other; its own waits may fail as well. */
+/* The task that makes faults. It is a task like others, so its own waits may fail as well. */
 intptr_t sabotage(void *argument) {
     const struct player *self = argument;
     while (!verge_task_is_cancelled()) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Regular files: opened, written and read back, each call with a deadline. Bytes that a call reports as written are
- * there. N3: calls that need not wait succeed, so a player that is cancelled or past its deadline can still save.
+ * Regular files are opened, written and read back, each call with a deadline. Bytes that a call reports as written must
+ * be there. N3: calls that need not wait succeed, so a player that is cancelled or past its deadline can still save.
  */
 #define _GNU_SOURCE
 
@@ -11,13 +11,13 @@ enum { FILE_COUNT = 3, FILE_SIZE = 64 };
 
 static struct {
     char path[96];
-    char bytes[FILE_SIZE]; /* what must be in it */
-    bool is_used;          /* by a player, now */
+    char bytes[FILE_SIZE]; /* what must be in the file */
+    bool is_used;          /* a player uses it now */
 } files[FILE_COUNT];
 
 static char folder[64];
 
-/* In memory if possible, where to sync takes no time. */
+/* The files are in memory if possible, where fsync takes no time. */
 void open_files(void) {
     (void)snprintf(folder, sizeof(folder), "/dev/shm/verge-simulation-XXXXXX");
     if (mkdtemp(folder) == NULL) {
@@ -82,7 +82,7 @@ static void sync_one(struct player *self, int fd) {
                FOR_FILES);
 }
 
-/* io_uring has files done by threads of the kernel's, which nobody steps. */
+/* With io_uring, kernel threads do the work on files. The simulation cannot step these. */
 void use_file(struct player *self) {
     const size_t i = below(FILE_COUNT);
     if (files[i].is_used || (world->is_exact && is_uring())) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tasks: each does some dozen things that the seed chooses, and ends once. */
+/* The players: each makes up to some dozen steps that the seed chooses, and ends once. */
 #include "io/simulation/world.h"
 
 enum { STEPS_MAX = 25, CHILDREN_ONE_IN = 8 };
@@ -47,7 +47,7 @@ static void take_ticks(struct player *self) {
 
 /* ---- other tasks ---- */
 
-/* Somebody whose handle is good. */
+/* Returns another player with a valid handle, or NULL. */
 static struct player *pick(const struct player *self) {
     struct player *player = &world->players[below(world->player_count)];
     return player->handle != NULL && player != self ? player : NULL;

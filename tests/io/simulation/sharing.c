@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What players share: a mutex has one owner, a condition gives its mutex back, an item is received once or never was
- * sent. */
+/* What players share. A mutex has one owner, a condition gives its mutex back, and an item that was sent is received
+ * once. */
 #include "io/simulation/world.h"
 
 enum { MUTEX_COUNT = 3, CHANNEL_COUNT = 3, ITEMS_MAX = 20000 };
@@ -11,7 +11,7 @@ static struct {
     verge_mutex mutexes[MUTEX_COUNT];
     verge_condition conditions[MUTEX_COUNT];
     const struct player *owners[MUTEX_COUNT];
-    unsigned tokens[MUTEX_COUNT]; /* under the mutex: what is waited for */
+    unsigned tokens[MUTEX_COUNT]; /* under the mutex: players wait for tokens */
     verge_channel *channels[CHANNEL_COUNT];
     bool is_closed[CHANNEL_COUNT];
     uint8_t states[ITEMS_MAX];
@@ -57,8 +57,8 @@ static void wait_for_token(struct player *self, size_t i) {
         const struct before before = before_call(self, deadline_ns);
         disown(self, i);
         const int result = verge_condition_wait(&all.conditions[i], &all.mutexes[i], deadline_ns);
-        own(self, i);                                                    /* whatever it says */
-        after_call(self, "condition", &before, result, FOR_A_MUTEX_TOO); /* for however long */
+        own(self, i);                                                    /* whatever the result */
+        after_call(self, "condition", &before, result, FOR_A_MUTEX_TOO); /* it may wait long for the mutex */
         if (result != 0) {
             return;
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime and its I/O in virtual time, from a seed: see world.h. Each seed is played twice and has to happen in the
- * same way; on io_uring only those whose files are all O_NONBLOCK. VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets
- * how many.
+ * The runtime and its I/O in virtual time, from a seed: see world.h. Each seed is played twice, and both times the same
+ * must happen. On io_uring, this is checked only for seeds whose files are all O_NONBLOCK. VERGE_TEST_SEED replays one
+ * seed, VERGE_TEST_SEEDS sets how many there are.
  */
 #define _GNU_SOURCE
 
@@ -39,7 +39,8 @@ uint64_t random_deadline(void) {
     }
 }
 
-/* A task learns of a stop in the next round of its runner, which a try does not wait for. */
+/* Notes the state before a call. A task learns of a stop only in the next round of its runner. A call that does not
+ * wait may return before that. */
 struct before before_call(const struct player *self, uint64_t deadline_ns) {
     return (struct before){
         .now_ns = verge_now(),
@@ -51,7 +52,8 @@ struct before before_call(const struct player *self, uint64_t deadline_ns) {
     };
 }
 
-/* Virtual time does not pass while something is to be done, except that somebody moves the clock. */
+/* Checks that a call was in time. Virtual time does not pass while there is something to do, unless somebody moves the
+ * clock. */
 static void check_in_time(uint64_t since_ns, uint64_t jumped_ns, uint64_t tolerance_ns) {
     CHECK(verge_now() - since_ns <= tolerance_ns + (world->jumped_ns - jumped_ns));
 }
@@ -69,7 +71,7 @@ static void check_cancelled_in_time(const struct player *self, const struct befo
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
                 enum waits_for waits_for) {
     const bool has_failed = world->memory.failures > before->failures;
-    /* io_uring takes several rounds to end an operation; without any grace for them, the clock goes on meanwhile. */
+    /* io_uring takes several rounds to end an operation. As io_grace_ns is 0, the clock goes on meanwhile. */
     const bool is_prompt = !has_failed && (waits_for == FOR_TASKS || (waits_for == FOR_IO && !is_uring()));
     const int failed_before = atomic_load(&failed_check_count);
     log_event(self, what, result);
@@ -134,7 +136,7 @@ static void create_runtime(void) {
     verge_runtime_options options = runtime_options(1 + (uint32_t)below(4));
     options.virtual_clock = &world->clock;
     options.precision_ns = world->precision_ns;
-    options.io_grace_ns = 0; /* all that happens is done by the players */
+    options.io_grace_ns = 0; /* nothing outside of the simulation is waited for */
     options.allocator = &world->allocator;
     CHECK_EQUAL(verge_runtime_create(&options, &world->runtime), 0);
     world->runtime->ring_entry_count = chance(2) ? 2 : 0;
@@ -208,7 +210,7 @@ static void say_seed(void) {
     }
 }
 
-/* N4: players write to sockets that nobody reads, and to no such pipe. */
+/* N4: players write to sockets that nobody reads, but not to such pipes. So there must be no SIGPIPE. */
 static atomic_int broken_pipes;
 
 static void count_broken_pipe(int number) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * I/O under deadlines on workers that steal from each other, as actors of one thread
+ * I/O under deadlines, on workers that steal tasks from each other. The workers are actors of one thread
  * (service/simulation/scheduler.h): at every step of the protocols, a seed decides which worker goes on. Loops, timers
- * and reactors are those of the library, but a reactor never blocks: where it would wait for the kernel, the other
- * actors go on.
+ * and reactors are those of the library, but a reactor never blocks: instead of waiting for the kernel, it lets the
+ * other actors go on.
  *
  *   Readers read numbered bytes, wait for them (poll, select), sleep and yield. Nearly all of their waits have a
  *   deadline, and most deadlines are so near that some come and some do not.
- *   Writers write to several streams at once, so that several readers of one worker become ready together. That is what
- *   others steal.
- *   At the end no byte is lost, each deadline has come or was cancelled, and no timer is left. Before that, nothing is
- *   written for a while: a read whose deadline is lost hangs.
+ *   Writers write to several streams at once, so that several readers of one worker become ready together. These are
+ *   what other workers steal.
+ *   At the end no byte may be lost, each deadline must have come or been cancelled, and no timer may be left. Before
+ *   that, nothing is written for a while, so that a read whose deadline is lost hangs.
  *
  * VERGE_TEST_SEED replays a seed, VERGE_TEST_SEEDS sets how many.
  */
@@ -29,7 +29,7 @@ enum {
     READERS_MAX = 10,
     WRITERS_MAX = 2,
     ROUNDS_MAX = 40,
-    SILENT_ROUNDS = 3, /* deadlines that each reader sees come, in the end */
+    SILENT_ROUNDS = 3, /* so many deadlines must come for each reader at the end */
     STEPS_MAX = 20000000,
 };
 
@@ -49,7 +49,7 @@ static struct {
     verge_manual_clock clock;
     verge_runtime *runtime;
     uint32_t worker_count, reader_count, writers_left;
-    uint64_t deadline_max_ns; /* from now */
+    uint64_t deadline_max_ns; /* the longest time from now to a deadline */
     bool is_silent;           /* nobody writes any more */
     struct stream streams[READERS_MAX];
     uint64_t migrated, timeouts;
@@ -148,7 +148,8 @@ static void wait_for_bytes(struct stream *stream) {
     }
 }
 
-/* Its worker does not look at I/O and timers meanwhile. So both may have come when it looks, for several readers. */
+/* Keeps the worker busy, so that it looks neither at I/O nor at timers. When it looks again, both may have come for
+ * several readers. */
 static void keep_the_worker(void) {
     for (uint64_t i = below(400); i > 0; i--) {
         scheduler_step();
@@ -209,7 +210,7 @@ static bool all_saw_silence(void) {
 static void end_all_streams(void) {
     world.is_silent = true;
     for (uint32_t i = 0; i < world.reader_count; i++) {
-        write_some(&world.streams[i]); /* who waits for ever comes back */
+        write_some(&world.streams[i]); /* a reader that waits without a deadline returns */
     }
     while (!all_saw_silence()) {
         CHECK_EQUAL(verge_sleep(world.deadline_max_ns), 0);

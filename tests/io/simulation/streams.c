@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets and pipes between players. The bytes of a direction are numbered, so that each shows when it is lost, doubled
- * or out of place; one player at a time writes to a direction, and one reads. N1 to N4.
+ * Sockets and pipes between players. The bytes of a direction are numbered, so that a lost, doubled or misplaced byte
+ * is found. One player at a time writes to a direction, and one reads. N1 to N4.
  */
 #define _GNU_SOURCE
 
@@ -14,12 +14,12 @@ enum { STREAM_COUNT = 5, BUFFER_SIZE = 6000, DOOR_QUEUE = 2 };
 struct direction {
     int from, to;
     uint64_t written, read;
-    uint32_t key; /* of its bytes */
+    uint32_t key; /* from which its bytes are computed */
     bool is_writing, is_reading;
     bool is_shut; /* the writer's side */
-    bool is_deaf; /* the reader's side: who writes gets -EPIPE */
+    bool is_deaf; /* the reader's side: a writer gets -EPIPE */
     bool is_socket;
-    bool is_uncertain; /* io_uring was taken away while a thread of the kernel's may have been at it (N5) */
+    bool is_uncertain; /* I/O was lost while a kernel thread may have been at work on this direction (N5) */
 };
 
 struct stream {
@@ -43,7 +43,8 @@ static char byte_at(const struct direction *direction, uint64_t offset) {
 
 /* ---- open and close ---- */
 
-/* Files that may block io_uring hands to threads of the kernel's now and then, which nobody steps. */
+/* Whether files must be O_NONBLOCK. Otherwise io_uring sometimes hands them to kernel threads, which the simulation
+ * cannot step. */
 static bool must_not_block(void) {
     return chance(2) || world->is_exact;
 }
@@ -59,7 +60,7 @@ static void open_stream(struct stream *stream) {
     } else {
         int type = SOCK_STREAM | SOCK_CLOEXEC | (flags != 0 ? SOCK_NONBLOCK : 0);
         CHECK_EQUAL(socketpair(AF_UNIX, type, 0, fds), 0);
-        const int size = 4096; /* short writes */
+        const int size = 4096; /* small, so that there are short writes */
         CHECK_EQUAL(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
         CHECK_EQUAL(setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
     }
@@ -99,7 +100,7 @@ static void check_bytes(const struct direction *direction, const char *bytes, ui
     CHECK_EQUAL(wrong, 0);
 }
 
-/* What was written and not read is still there. */
+/* Reads all that is left in a direction: bytes that were written and not read must still be there. */
 static void drain(struct direction *direction) {
     char buffer[BUFFER_SIZE];
     ssize_t size;
@@ -125,10 +126,10 @@ static void reopen_stream(const struct player *self, struct stream *stream) {
         }
     }
     drain_stream(stream);
-    stream->directions[0].is_writing = stream->directions[0].is_reading = true; /* nobody else meanwhile */
+    stream->directions[0].is_writing = stream->directions[0].is_reading = true; /* nobody else may use it now */
     stream->directions[1].is_writing = stream->directions[1].is_reading = true;
     stream->directions[0].is_deaf = stream->directions[1].is_deaf = true;
-    CHECK_EQUAL(verge_close(stream->directions[0].from), 0); /* a cancelled player, too, closes */
+    CHECK_EQUAL(verge_close(stream->directions[0].from), 0); /* close succeeds even for a cancelled player */
     CHECK_EQUAL(verge_close(stream->directions[0].to), 0);
     open_stream(stream);
     log_event(self, "reopen", stream->directions[0].to);
@@ -166,7 +167,7 @@ static void read_from(struct player *self, struct direction *direction) {
     if (direction->is_reading) {
         return;
     }
-    char *buffer = malloc(BUFFER_SIZE); /* exact: a sanitizer sees what comes too late */
+    char *buffer = malloc(BUFFER_SIZE); /* on the heap, so that a sanitizer finds a write after the call */
     CHECK(buffer != NULL);
     const size_t size = 1 + below(chance(2) ? 10 : BUFFER_SIZE);
     bool peeks = false;
@@ -248,7 +249,8 @@ static void write_to(struct player *self, struct direction *direction) {
     }
 }
 
-/* A task that waits to write to a peer that has shut down takes naps, which the simulation does not step. */
+/* Whether a direction may be shut down. A task that waits to write to a peer that has shut down takes naps, which the
+ * simulation does not step. */
 static bool may_shut(const struct direction *direction) {
     return direction->is_socket && !(world->is_exact && is_uring());
 }
@@ -261,7 +263,7 @@ static void shut(const struct player *self, struct direction *direction) {
     }
 }
 
-/* What has been written can still be read. */
+/* Shuts down the reader's side. Bytes that were written can still be read. */
 static void deafen(const struct player *self, struct direction *direction) {
     if (may_shut(direction) && !direction->is_deaf) {
         direction->is_deaf = true;
@@ -289,7 +291,7 @@ static void poll_for(struct player *self, struct direction *direction) {
 
 /* ---- connections ---- */
 
-/* If the queue is full, io_uring may try for any time without success. */
+/* Whether a player may connect. If the queue is full, io_uring may try for any time without success. */
 static bool may_connect(void) {
     return !world->is_exact || !is_uring() || door.connected + door.under_way - door.accepted < DOOR_QUEUE;
 }

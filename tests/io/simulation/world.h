@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io/simulation/world.h - a runtime in virtual time, whose tasks (players) do what a seed says, to themselves and to
- * each other, while faults happen. After each action, a player logs the result and checks that there is a reason for
- * it.
+ * io/simulation/world.h - a runtime in virtual time. Its tasks (players) do what a seed says, alone and with each
+ * other, while faults happen. After each action, a player logs the result and checks that there is a reason for it.
  *
  *   simulation.c  seeds, the world, the audit
  *   players.c     the tasks: sleep, tick, spawn, join, cancel
@@ -18,7 +17,7 @@
 #include "task/runner.h"
 #include "verge/service.h"
 
-/* One count for all files. */
+/* All files of the simulation have one count. */
 extern atomic_int world_failed_check_count;
 #define failed_check_count world_failed_check_count
 
@@ -26,14 +25,14 @@ enum { PLAYERS_MAX = 200, EVENTS_MAX = 20000 };
 
 struct player {
     unsigned id;
-    verge_task *handle; /* NULL: nobody has it, or no more */
+    verge_task *handle; /* NULL: nobody has the handle, or not any more */
     bool is_being_joined;
     int begun_count;
     int ended_count;
     bool is_cancelled;
     uint64_t cancelled_ns;
-    uint64_t cancelled_jumped_ns; /* world's, when it was cancelled */
-    uint64_t scope_ns;            /* the earliest of the scopes that it is in */
+    uint64_t cancelled_jumped_ns; /* jumped_ns of the world when it was cancelled */
+    uint64_t scope_ns;            /* the earliest deadline of its scopes */
 };
 
 struct event {
@@ -49,15 +48,15 @@ struct world {
     verge_manual_clock clock;
     verge_runtime *runtime;
     struct verge_test_allocator memory;
-    verge_allocator allocator; /* which fails now and then */
+    verge_allocator allocator; /* fails now and then */
     uint64_t precision_ns;
-    uint64_t jumped_ns; /* what the clock was moved by, beside the runtime */
+    uint64_t jumped_ns; /* how far players have moved the clock */
     bool memory_fails;
-    bool can_fail; /* memory does, in this world */
+    bool can_fail; /* in this world, memory may fail */
     bool rings_fill;
-    bool loses_io; /* at some time the system does no I/O any more, in this world */
-    int io_error;  /* what it says since; 0: it has not happened */
-    bool is_exact; /* it happens in the same way each time */
+    bool loses_io; /* in this world, the system stops doing I/O at some time */
+    int io_error;  /* the error since then; 0: it has not happened */
+    bool is_exact; /* the seed always has the same result */
     bool is_stopped;
     uint64_t stopped_ns;
     uint64_t stopped_jumped_ns;
@@ -81,15 +80,15 @@ static inline uint64_t minimum(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- what a call is judged by: taken before it, looked at after it ---- */
+/* ---- checking calls: before_call notes the state before a call, after_call checks the result ---- */
 
 struct before {
     uint64_t now_ns;
     uint64_t jumped_ns;
     uint64_t failures;
-    uint64_t deadline_ns; /* of the call and of the scopes */
+    uint64_t deadline_ns; /* the earliest of the call and its scopes */
     bool is_cancelled;
-    /* Nothing can be waited for: the task is cancelled (a stop takes a round of the runner to do that), or past its
+    /* The call cannot wait: the task is cancelled (a stop cancels it in the next round of its runner), or past its
      * deadline. */
     bool is_over;
 };
@@ -98,11 +97,11 @@ struct before before_call(const struct player *self, uint64_t deadline_ns);
 
 enum waits_for { FOR_TASKS, FOR_IO, FOR_FILES, FOR_A_MUTEX_TOO };
 
-/* Logs a result; negative ones have to have their reason: T1, T2, T4, and in time. */
+/* Logs a result. Checks that a negative one has a reason (T1, T2, T4), and that the call was in time. */
 void after_call(const struct player *self, const char *what, const struct before *before, int64_t result,
                 enum waits_for waits_for);
 
-/* One that is over, one that is soon, one that is far, none. */
+/* Returns a deadline that has passed, is soon, is far, or is VERGE_NEVER. */
 uint64_t random_deadline(void);
 
 void log_event(const struct player *self, const char *what, int64_t result);

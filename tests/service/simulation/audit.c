@@ -9,7 +9,7 @@
 
 #include "service/simulation/scheduler.h"
 
-/* VERGE_TEST_TRACE: every event is printed, to see what a seed does. */
+/* With VERGE_TEST_TRACE, prints every event, to show what a seed does. */
 static void trace(const struct audit *audit, const struct life *life, const char *event, uint64_t time_ns,
                   int verdict) {
     if (audit->is_traced) {
@@ -34,7 +34,7 @@ static void call_begins(struct life *life) {
     life->is_owed = false;
 }
 
-/* True: there was no other call at the same time. */
+/* Returns true if there was no other call at the same time. */
 static bool call_returns(struct life *life) {
     bool alone = !life->calls_overlap;
     life->calls_begun--;
@@ -78,7 +78,7 @@ unsigned audit_cancelling(struct audit *audit, struct life *life) {
 void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside,
                      unsigned fired_before) {
     audit->moment++;
-    /* If it was reset meanwhile, it may have returned and run again. */
+    /* If the timer was reset meanwhile, its callback may have returned and run again. */
     bool is_the_run_it_met = call_returns(life) || life->fired == fired_before;
     life->cancels_begun--;
     trace(audit, life, waited ? "cancelled, waited" : "cancelled", 0, verdict);
@@ -124,7 +124,7 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
     setting->returned = ++audit->moment;
     setting->verdict = verdict;
     trace(audit, life, "reset", setting->deadline_ns, verdict);
-    /* It may have run already, at the deadline that was just set. */
+    /* The timer may have run already, at the deadline that was just set. */
     if (call_returns(life) && verdict >= 0 && life->last_scheduled_ns != setting->deadline_ns) {
         life->is_owed = true;
         life->owed_ns = setting->deadline_ns;
@@ -139,7 +139,7 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
     expect(audit, verdict != -ESHUTDOWN || life->is_shut, "reset was refused without a shutdown");
 }
 
-/* Whether some reset that has returned 0 began after this setting had returned. */
+/* Whether a reset that has returned 0 began after this setting had returned. */
 static bool is_superseded(const struct life *life, const struct setting *setting) {
     for (size_t i = 1; i < life->setting_count; i++) {
         const struct setting *later = &life->settings[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulation/audit.h - keeps what is known about every timer, apart from the service, and checks what must never
+ * simulation/audit.h - notes what happens to every timer, independently of the service, and checks what must never
  * happen.
  *
  * A result counts from the moment at which it was returned: after cancel has returned 0, no callback may begin; after
@@ -22,12 +22,12 @@ enum {
 /* A deadline, set by start or by reset. */
 struct setting {
     uint64_t deadline_ns;
-    uint64_t begun;    /* moments */
+    uint64_t begun;    /* both are moments of the audit */
     uint64_t returned; /* 0: not yet */
     int verdict;
 };
 
-/* In place of a handle: what it was stored in has been freed by the callback. */
+/* Stands for a handle whose memory was freed by the callback. */
 #define HANDLE_FREED UINT64_C(0xfeedfeedfeedfeed)
 
 struct life {
@@ -40,15 +40,15 @@ struct life {
     bool is_visited;
     bool is_in_callback;
     bool has_died;
-    unsigned cancels_begun; /* that have not returned */
-    unsigned calls_begun;   /* the same, resets too */
-    bool calls_overlap;     /* more than one at a time, since there was none */
-    bool is_owed;           /* a reset succeeded, alone: it must run at owed_ns */
+    unsigned cancels_begun; /* cancels that have not returned */
+    unsigned calls_begun;   /* cancels and resets that have not returned */
+    bool calls_overlap;     /* these calls overlap, or did since the last moment without any */
+    bool is_owed;           /* a reset succeeded while there was no other call: the timer must run at owed_ns */
     uint64_t owed_ns;
     uint64_t last_scheduled_ns; /* of the last callback */
     unsigned cancels_of_running;
     unsigned fired;
-    unsigned last_run_that_waited; /* of its callback, in cancel_wait; counted as `fired` is */
+    unsigned last_run_that_waited; /* the last run whose callback called cancel_wait; counted as `fired` is */
     unsigned resets_of_running;
     struct setting settings[SETTINGS_MAX];
     size_t setting_count;
@@ -58,7 +58,7 @@ struct audit {
     struct life lives[TIMERS_MAX];
     size_t life_count;
     uint64_t moment;       /* grows with every event */
-    const char *complaint; /* the first thing that must not be */
+    const char *complaint; /* the first mistake that was found */
     bool is_traced;
 };
 
@@ -67,23 +67,23 @@ void audit_begin(struct audit *audit);
 struct life *audit_starting(struct audit *audit, uint64_t deadline_ns, bool is_periodic);
 void audit_started(struct audit *audit, struct life *life, int error);
 
-/* Returns how often it had run before, for audit_cancelled. */
+/* Notes that a cancel begins. Returns how often the timer has run, for audit_cancelled. */
 unsigned audit_cancelling(struct audit *audit, struct life *life);
 void audit_cancelled(struct audit *audit, struct life *life, int verdict, bool waited, bool is_inside,
                      unsigned fired_before);
 
-/* NULL: no more resets of this timer are kept track of; do not reset it. */
+/* Notes that a reset begins. NULL: there is no room to note more resets of this timer, so do not reset it. */
 struct setting *audit_resetting(struct audit *audit, struct life *life, uint64_t deadline_ns);
 void audit_reset(struct audit *audit, struct life *life, struct setting *setting, int verdict);
 
 void audit_fired(struct audit *audit, struct life *life, const verge_firing *firing, uint64_t clock_ns);
 void audit_returned(struct life *life);
 
-/* The thread died in its callback: it has ended, whatever was said of it since. */
+/* Notes that the thread died in the timer's callback. The timer has ended then, whatever calls returned since. */
 void audit_died(struct life *life);
 void audit_visited(struct audit *audit, struct life *life);
 
-/* When all is over: every timer has ended in exactly one way. */
+/* Checks at the end that every timer has ended in exactly one way. */
 void audit_end(struct audit *audit);
 
 #endif

@@ -5,23 +5,23 @@
 
 #include "service/park.h"
 
-/* Two segments: a simulation has no more. */
+/* Two segments of the table: a simulation has no more records. */
 enum { FIRST_SEGMENT = 1024, RECORDS_MAX = FIRST_SEGMENT + 4096 };
 
-/* What was found of each record. */
+/* What was found about each record. */
 struct findings {
     const verge_service *service;
     const verge_worker *worker;
     bool is_in_wheel[RECORDS_MAX];  /* in this worker's wheel */
-    uint64_t comes_up[RECORDS_MAX]; /* the tick at which its slot starts; 0: it is late, or due */
-    bool is_linked[RECORDS_MAX];    /* in some inbox, or chain */
+    uint64_t comes_up[RECORDS_MAX]; /* the tick at which its slot starts; 0: it is due or late */
+    bool is_linked[RECORDS_MAX];    /* in an inbox or a chain */
 };
 
 static verge__timer *record(const struct findings *findings, uint32_t index) {
     return verge__table_at(&findings->service->table, index);
 }
 
-/* Its number, without the gap between the segments. */
+/* Returns the number of a record, without the gap between the segments. */
 static uint32_t rank(uint32_t index) {
     uint32_t rank = (index >> VERGE__TABLE_SEGMENT_BITS) * FIRST_SEGMENT + (index & (VERGE__TABLE_SEGMENT_RECORDS - 1));
     VERGE__INVARIANT(rank < RECORDS_MAX, "a simulation has no more records than are inspected");
@@ -73,7 +73,7 @@ static const char *see_links(struct findings *findings, uint32_t index) {
     return NULL;
 }
 
-/* What came while a worker sleeps can wait for as long as it does. */
+/* Whether records that came while a worker sleeps can wait until it wakes up. */
 static bool can_wait(const struct findings *findings, uint32_t index, uint64_t until_ns) {
     for (; index != VERGE__NO_INDEX; index = record(findings, index)->link) {
         bool is_timer = verge__word_state(word_of(findings, index)) == VERGE__SCHEDULED;
@@ -151,7 +151,7 @@ static const char *check_worker(struct findings *findings) {
     return wrong != NULL ? wrong : check_nodes(findings, until_ns);
 }
 
-/* In a wait, from which it can be woken; not in a callback. */
+/* Whether any worker is in a wait from which it can be woken, not in a callback. */
 static bool is_any_asleep(const verge_service *service) {
     uint32_t seat_count = atomic_load(&service->seat_count);
     for (uint32_t id = 1; id <= seat_count; id++) {

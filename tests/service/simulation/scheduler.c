@@ -15,24 +15,24 @@ enum {
     STEPS_WITHOUT_TIME = 16,
 };
 
-/* task/current.h, which includes names of its own for what the service has, too. */
+/* From task/current.h, which cannot be included here: it has the same names as the service. */
 struct verge__runner;
 struct verge__runner *verge__current_runner(void);
 void verge__set_current_runner(struct verge__runner *runner);
-struct verge_task *verge__current_task(void); /* begins with its context */
+struct verge_task *verge__current_task(void); /* a task begins with its context */
 
 struct actor {
     struct verge__context context;
-    struct verge__context own; /* as it began */
+    struct verge__context own; /* the flow with which it began */
     void *stack;
-    verge_worker *bound;          /* what its thread is bound to */
-    struct verge__runner *runner; /* which its thread is */
+    verge_worker *bound;          /* the worker to which the actor is bound */
+    struct verge__runner *runner; /* the runner that the actor is */
     bool has_ended;
     unsigned number;
-    _Atomic uint32_t *waits_on; /* NULL: does not wait */
+    _Atomic uint32_t *waits_on; /* NULL: it waits for no word */
     uint32_t expected;
     uint64_t until_ns;
-    bool (*is_waiting)(void *context); /* NULL: does not wait that way */
+    bool (*is_waiting)(void *context); /* NULL: it waits for no condition */
     void *context_of_wait;
     uint64_t held_until; /* steps */
 };
@@ -54,7 +54,7 @@ static void *stack_of(struct actor *actor) {
     return actor->stack;
 }
 
-/* An actor that is a worker may be in a task: the sanitizers are to know which flow it is that is left, and resumed. */
+/* Tells the sanitizers which flow is left and resumed: an actor that is a worker may be in a task. */
 static void note_flow(struct actor *actor) {
     const struct verge_task *task = verge__current_task();
     const char *here = (const char *)__builtin_frame_address(0);
@@ -154,7 +154,7 @@ static void let_others_go_on(struct actor *actor) {
     }
 }
 
-/* Others go on until the word has changed or the time has come. */
+/* Lets other actors run until the word has changed or the time has come. */
 static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     if (current == NULL) {
         return true;
@@ -186,7 +186,7 @@ void scheduler_die(void) {
     abort();
 }
 
-/* Who may go on: those who are not held up, if there are any. */
+/* Lists the actors that have not ended and are not held up. There may be none. */
 static unsigned find_alive(unsigned actor_count, uint64_t steps, unsigned *alive) {
     unsigned count = 0;
     for (unsigned i = 0; i < actor_count; i++) {
@@ -197,7 +197,7 @@ static unsigned find_alive(unsigned actor_count, uint64_t steps, unsigned *alive
     return count;
 }
 
-/* Of the threads that do not sleep, the one with the highest priority. */
+/* Lists the actors that have the highest priority of those that do not sleep. */
 static unsigned find_urgent(const struct scheduler *scheduler, unsigned actor_count, unsigned *urgent) {
     unsigned count = 0;
     for (unsigned i = 0; i < actor_count; i++) {

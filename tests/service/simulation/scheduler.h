@@ -19,16 +19,16 @@ enum { ACTORS_MAX = 8 };
 struct scheduler {
     struct verge_test_random *random;
     verge_manual_clock *clock;
-    unsigned stay_in;     /* an actor goes on with a chance of (stay_in - 1) / stay_in */
-    unsigned held_one_in; /* of those that do not, who is held up for long, as by an operating system; 0: none */
-    /* One processor, and real-time priorities: only the actor with the highest one of those that can run does. Who
-     * waits for another in a loop instead of going to sleep hangs then. */
+    unsigned stay_in;     /* at each step, the actor goes on with a chance of (stay_in - 1) / stay_in */
+    unsigned held_one_in; /* of actors that do not go on, one in so many is held up for long; 0: none */
+    /* One processor, and real-time priorities: of the actors that can run, only the one with the highest priority runs.
+     * Then an actor that waits for another in a loop, instead of going to sleep, hangs. */
     bool is_real_time;
     unsigned priorities[ACTORS_MAX];
-    uint64_t step_ns;  /* time that passes in some steps, at most: whose time has come then takes the processor away */
+    uint64_t step_ns;  /* some steps take time, at most so much: an actor whose time comes may take the processor */
     uint64_t switches; /* from one actor to another */
     uint64_t steps;
-    uint64_t steps_max; /* more is a hang */
+    uint64_t steps_max; /* more steps are a hang */
     bool is_hung;
 };
 
@@ -36,25 +36,25 @@ struct scheduler {
 void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*body)(void *context, unsigned actor),
                    void *context);
 
-/* A step of the test's own, inside an actor. */
+/* A step of the test itself, inside an actor. */
 void scheduler_step(void);
 
-/* Others go on while *word == expected, until a time. */
+/* Lets other actors run while *word == expected, at most until a time. */
 void scheduler_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
-/* Others go on while it is so. */
+/* Lets other actors run while is_waiting returns true. */
 void scheduler_wait_while(bool (*is_waiting)(void *context), void *context);
 
-/* The actor that runs dies where it stands. Does not return. */
+/* Ends the running actor here. Does not return. */
 void scheduler_die(void);
 
-/* The word that an actor sleeps on; NULL: it does not sleep. */
+/* Returns the word on which an actor sleeps, or NULL if it does not sleep. */
 const _Atomic uint32_t *scheduler_sleeps_on(unsigned actor);
 
-/* Whether all other actors sleep or have ended; until when, the first of them that sleeps. */
+/* Whether all other actors sleep or have ended. *ret_until_ns: when the first of them wakes up by itself. */
 bool scheduler_others_sleep(uint64_t *ret_until_ns);
 
-/* The actor that runs; -1 outside of all. */
+/* Returns the number of the running actor; -1: none is running. */
 int scheduler_actor(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole service from a seed: workers that join, run, stall, leave; threads that start, cancel and reset; time that
- * passes; memory that runs out; interleaved at every step of the protocol, by chance or by priorities. 10,000 seeds;
- * VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at most.
+ * Simulates the whole service from a seed: workers join, run, stall and leave; threads start, cancel and reset timers;
+ * time passes; memory runs out. All this is interleaved at every step of the protocol, by chance or by priorities.
+ * There are 10,000 seeds: VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how many, VERGE_TEST_SECONDS how long at
+ * most.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,23 +35,23 @@ struct world {
     verge_service *service;
     unsigned worker_count;
     unsigned remote_count;
-    unsigned acts; /* that each actor does */
+    unsigned acts; /* actions of each actor */
     bool is_watched;
     bool is_published; /* there is a metronome, which ticks now and then */
     bool memory_fails;
     bool threads_die;
-    bool is_narrow;                 /* few timers at a time, of which all is due, and most calls wait */
+    bool is_narrow;                 /* few timers at a time, most of them due at once, and most calls wait */
     bool is_crowded;                /* many timers for one tick */
-    verge_worker *lost[ACTORS_MAX]; /* whose threads have died, and who have not been made to leave */
+    verge_worker *lost[ACTORS_MAX]; /* workers whose threads have died, and which have not left yet */
     unsigned lost_count;
     bool goes_far;         /* some deadlines are 2^32 ticks away, and more */
-    bool steps_back;       /* the clock does, now and then */
-    uint64_t latest_ns;    /* what it said when it did */
-    const char *complaint; /* of who looks into the service */
+    bool steps_back;       /* the clock goes back now and then */
+    uint64_t latest_ns;    /* the latest time that it showed before it went back */
+    const char *complaint; /* what an inspection has found */
     uint64_t inspections;
-    uint32_t helpless_id;     /* the worker that needed help when all slept, the last time, */
-    uint64_t helpless_moment; /* when that was: the audit's, */
-    unsigned helpless_count;  /* and how often in a row; who is woken need not make a pass at once */
+    uint32_t helpless_id;     /* the last worker that needed help when all slept */
+    uint64_t helpless_moment; /* the moment of the audit at which that was */
+    unsigned helpless_count;  /* how often in a row: a worker that is woken need not make a pass at once */
     unsigned busy_count;      /* workers and remote threads that have not ended */
 };
 
@@ -70,7 +71,7 @@ static uint64_t clock_now(void) {
     return clock.now_ns(clock.context);
 }
 
-/* ---- what anybody may do ---- */
+/* ---- operations of any actor ---- */
 
 static uint64_t some_deadline(void) {
     if (world->is_narrow && !chance(4)) {
@@ -114,7 +115,7 @@ static void start_one(void) {
     audit_started(&world->audit, life, error);
 }
 
-/* Of two threads, one does not know the other's timers before it was told. */
+/* Returns a timer, or NULL. An actor knows a timer of another one only after start has returned. */
 static struct life *some_timer(void) {
     if (world->audit.life_count == 0) {
         return NULL;
@@ -125,7 +126,7 @@ static struct life *some_timer(void) {
     return life->timer == 0 ? NULL : life;
 }
 
-/* Of the callback that an actor is in. */
+/* The timer whose callback an actor is in. */
 static struct life *inside[ACTORS_MAX];
 
 static bool is_inside(const struct life *life) {
@@ -133,10 +134,10 @@ static bool is_inside(const struct life *life) {
     return actor >= 0 && inside[actor] == life;
 }
 
-/* Of the timer whose callback an actor may be waiting for. */
+/* The timer whose callback an actor may be waiting for. */
 static struct life *awaited[ACTORS_MAX];
 
-/* NULL: it waits for none any more. */
+/* life NULL: the actor does not wait any more. */
 static void begin_wait(struct life *life) {
     int actor = scheduler_actor();
     if (actor >= 0) {
@@ -147,7 +148,7 @@ static void begin_wait(struct life *life) {
     }
 }
 
-/* Whether it waits for a callback; not for a turn. */
+/* Whether an actor waits for a callback to return, not for a turn. */
 static bool sleeps_on_returns(unsigned actor) {
     const _Atomic uint32_t *word = scheduler_sleeps_on(actor);
     uint32_t count = atomic_load(&world->service->seat_count);
@@ -159,7 +160,7 @@ static bool sleeps_on_returns(unsigned actor) {
     return false;
 }
 
-/* Nobody sleeps for the sake of a callback that has returned. */
+/* Checks that nobody sleeps until the end of a callback that has returned already. */
 static void look_at_who_waits(void) {
     for (unsigned actor = 0; actor < ACTORS_MAX; actor++) {
         const struct life *life = awaited[actor];
@@ -220,7 +221,7 @@ static void pass_time(void) {
     verge_manual_clock_advance(&world->clock, chance(8) ? below(200 * PRECISION_NS) : below(3 * PRECISION_NS));
 }
 
-/* One, or as many as fill lists. */
+/* Returns 1 or, in a crowded world, sometimes as many as fill lists. */
 static uint64_t some_number(void) {
     return world->is_crowded && chance(2) ? 1 + below(40) : 1;
 }
@@ -280,7 +281,7 @@ static void on_timer(const verge_firing *firing) {
         } else if (kind < 5) {
             do_something();
         } else if (kind == 5) {
-            for (uint64_t i = below(60); i > 0; i--) { /* it takes its time */
+            for (uint64_t i = below(60); i > 0; i--) { /* the callback takes long */
                 scheduler_step();
             }
         } else if (kind == 8 && chance(2)) {
@@ -304,7 +305,7 @@ static void on_timer(const verge_firing *firing) {
 
 /* ---- actors ---- */
 
-/* A loop of the user's, which waits by means of its own. */
+/* An event loop of the user, which waits in its own way. */
 struct waiting {
     _Atomic uint32_t wakes;
 };
@@ -345,8 +346,8 @@ static void wait_outside(verge_worker *worker) {
 }
 
 /*
- * As a thread of the service does: passes until something has run. Where nobody else has a processor meanwhile, a
- * worker that neither runs a timer nor goes to sleep waits for somebody who cannot go on.
+ * Makes passes until something has run, as a thread of the service does. If no other actor gets the processor
+ * meanwhile, a worker that neither runs a timer nor goes to sleep waits for an actor that cannot go on.
  */
 static int run_on(verge_worker *worker) {
     enum { PASSES_MAX = 100 };
@@ -362,7 +363,7 @@ static int run_on(verge_worker *worker) {
     return fired;
 }
 
-/* One pass. If it runs nothing, nothing is due by what the clock said before. */
+/* Makes one pass. If it runs nothing, no timer may have been due when it began. */
 static int pass_once(verge_worker *worker) {
     uint64_t now_ns = clock_now();
     int fired = verge_worker_run_once(worker, 0);
@@ -403,7 +404,7 @@ static void be_worker(void) {
 static void bury_one(void) {
     if (world->lost_count > 0) {
         verge_worker *worker = world->lost[--world->lost_count];
-        atomic_store(&worker->has_living_thread, false); /* as its thread does when it ends (bound.c) */
+        atomic_store(&worker->has_living_thread, false); /* as a thread does when it ends (bound.c) */
         assert_int_equal(verge_worker_leave(worker), 0);
     }
 }
@@ -423,8 +424,8 @@ static void inspect(void) {
     world->complaint = world->complaint == NULL ? wrong : world->complaint;
 }
 
-/* All sleep. If one of them is stuck and has what is due, and another could run that, ticks of the metronome wake that
- * one, and it helps. True: they have to. */
+/* Called when all sleep. If a worker is stuck and has due timers that another worker could run, ticks of the metronome
+ * must wake that other worker, and it must help. Then ticks the metronome, and returns true. */
 static bool see_to_the_stuck(void) {
     uint32_t id = inspect_who_needs_help(world->service, clock_now());
     if (id == 0 || world->memory_fails || world->steps_back || world->complaint != NULL) {
@@ -448,7 +449,7 @@ static void interrupt_one(void) {
     }
 }
 
-/* Time passes until nobody needs it any more. */
+/* The actor that lets time pass, until all others have ended. */
 static void be_time(void) {
     while (world->busy_count > 0) {
         uint64_t until_ns = 0;
@@ -508,7 +509,7 @@ static void cancel_periodic(void) {
     }
 }
 
-/* A worker that joins at the end finds everything that was left, and runs it. */
+/* Lets a worker join at the end, which must find all timers that are left, and run them. */
 static void drain(void) {
     world->memory.fail_at = 0;
     world->acts = 0;
@@ -607,7 +608,7 @@ static const char *simulate(uint64_t seed) {
     return world->audit.complaint == NULL ? world->complaint : world->audit.complaint;
 }
 
-/* An assertion that fails ends the test where it stands: what to replay is said then. */
+/* A failed assertion ends the test at once. Then this seed is printed. */
 static uint64_t seed_under_way;
 
 static void say_seed(void) {

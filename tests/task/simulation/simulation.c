@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers of a runtime as actors of one thread (service/simulation/scheduler.h): at every step of the protocols by
- * which tasks are queued, woken, taken over, stolen, and workers parked and called, a seed decides which worker goes
- * on. The loops are those of the library; only the reactors are made up.
+ * The workers of a runtime are actors of one thread (service/simulation/scheduler.h). Tasks are queued, woken, taken
+ * over and stolen, workers are parked and called. At every step of these protocols, a seed decides which worker goes
+ * on. The loops are those of the library; only the reactors are simulated.
  *
  *   Players are tasks that spawn, join, cancel, yield, and talk to each other. Each must begin and end once, and never
- *   be in two places; pinned tasks must stay on their worker.
- *   A hog makes a task ready and does not let go of its worker until another worker has run that task: if a wake-up is
- *   lost, or a task is left where nobody looks, that hangs.
- *   In a third of the worlds there is one processor, and priorities (SCHED_FIFO): there a worker that waits for another
- *   one without sleeping hangs.
+ *   be in two places. Pinned tasks must stay on their worker.
+ *   A hog makes a task ready, and keeps its worker busy until another worker has run that task. If a wake-up is lost,
+ *   or a task is left where nobody looks, this hangs. A third of the worlds have one processor and priorities
+ *   (SCHED_FIFO). There, a worker that waits for another one without sleeping hangs.
  *
- * Each seed is played twice, and has to take the same steps. VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how
- * many.
+ * Each seed is played twice, and must take the same steps. VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how many.
  */
 #define _GNU_SOURCE
 
@@ -37,8 +35,8 @@ enum {
 
 struct player {
     int begun_count, ended_count;
-    int inside;         /* the actor that runs it; NOBODY: it is in a call */
-    uint32_t pinned_to; /* VERGE_WORKER_ANY: to none */
+    int inside;         /* the actor that runs the player; NOBODY: the player is in a call */
+    uint32_t pinned_to; /* VERGE_WORKER_ANY: it is not pinned */
 };
 
 static struct {
@@ -113,7 +111,7 @@ static void leave(struct player *self) {
     self->inside = NOBODY;
 }
 
-/* A call that may wait: 0, or -ECANCELED for those who are. */
+/* Makes a call that may wait. It must return 0 or, if the task is cancelled, -ECANCELED. */
 #define CALL(self, call) \
     do { \
         leave(self); \
@@ -124,7 +122,7 @@ static void leave(struct player *self) {
 
 static intptr_t play(void *argument);
 
-/* NULL: there are enough, or the runtime stops. */
+/* Returns NULL if there are enough players, or the runtime stops. */
 static verge_task *spawn_player(void) {
     if (world.player_count == PLAYERS_MAX) {
         return NULL;
@@ -137,7 +135,7 @@ static verge_task *spawn_player(void) {
     const int error = spawn_at(world.runtime, index, play, player, &task);
     CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
     if (error != 0) {
-        player->begun_count = player->ended_count = 1; /* never was */
+        player->begun_count = player->ended_count = 1; /* this player does not exist */
     }
     return task;
 }
@@ -187,7 +185,7 @@ static intptr_t set_flag(void *argument) {
     return 0;
 }
 
-/* It needs another worker that is not kept busy by anybody. */
+/* Whether there may be a hog: it needs another worker that nobody keeps busy. */
 static bool may_have_a_hog(void) {
     return !world.has_hog && !world.scheduler.is_real_time && world.open_count >= world.worker_count;
 }
@@ -215,7 +213,7 @@ static void be_a_hog(void) {
     }
 }
 
-/* What retires leaves soon, whatever goes on elsewhere. */
+/* Checks that a worker that retires leaves soon, even if this worker is kept busy. */
 static void wait_for_who_retires(void) {
     const uint32_t retired = world.retired;
     if (retired != 0 && retired != verge_task_worker_id() && may_have_a_hog()) {
@@ -238,7 +236,8 @@ static intptr_t do_nothing(void *argument) {
     return 0;
 }
 
-/* As many as there are workers and one more, all at once: the first keeps its worker until the last one has run. */
+/* Sends one task more than there are workers, all at once. The first keeps its worker busy until the last one has
+ * run. */
 static void send_a_batch(void) {
     const uint32_t count = world.worker_count + 1;
     if (!may_have_a_hog() || world.is_stopped || verge__run_is_over(world.runtime)) {
@@ -251,7 +250,7 @@ static void send_a_batch(void) {
     }
 }
 
-/* A stop reaches all, wherever they are. */
+/* Waits in a call until the runtime stops: a stop must reach all tasks. */
 static void wait_for_the_stop(struct player *self) {
     verge_channel *channel;
     int item;
@@ -287,7 +286,7 @@ static intptr_t be_counted(void *argument) {
     return 0;
 }
 
-/* More than its ring holds. */
+/* Spawns more tasks than a ring holds. */
 static void spawn_a_crowd(void) {
     for (int i = 0; i < CROWD; i++) {
         world.crowd_count++;
@@ -391,7 +390,7 @@ static void be_outside(void) {
     }
 }
 
-/* In real time somebody has to be awake, or naps would not end. */
+/* With real-time priorities, one actor must be awake, or naps would not end. */
 static void let_time_pass(void) {
     while (!verge__run_is_over(world.runtime)) {
         scheduler_step();
@@ -452,7 +451,7 @@ static void audit(void) {
     }
 }
 
-/* How many steps it took. */
+/* Returns how many steps it took. */
 static uint64_t play_seed(uint64_t seed) {
     create_world(seed);
     for (uint64_t i = 1 + below(4); i > 0; i--) {
@@ -492,7 +491,7 @@ static void every_seed_ends_as_promised_and_twice_the_same(void **state) {
         }
         step_count += steps;
     }
-    assert_true(seed_count < 100 || migrated > seed_count); /* tasks have found other workers */
+    assert_true(seed_count < 100 || migrated > seed_count); /* tasks do move to other workers */
     (void)printf("%llu seeds, %llu players, %llu steps, %llu tasks changed their worker\n",
                  (unsigned long long)seed_count, (unsigned long long)player_count, (unsigned long long)step_count,
                  (unsigned long long)migrated);

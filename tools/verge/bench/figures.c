@@ -29,7 +29,7 @@ static size_t split(char *line, char *fields[COLUMN_COUNT_MAX]) {
     return count;
 }
 
-/* A number that JSON has, too: digits, and a dot between digits. */
+/* Whether a text is also a number in JSON: digits, and perhaps a dot between digits. */
 static bool is_number(const char *text) {
     size_t whole = strspn(text, "0123456789");
     if (whole == 0 || (whole > 1 && text[0] == '0')) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verge-bench leaves in a folder. */
+/* The files that verge-bench writes to a folder. */
 #ifndef VERGE_TOOL_BENCH_FIGURES_H
 #define VERGE_TOOL_BENCH_FIGURES_H
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- where it is ---- */
+/* ---- finding the program ---- */
 
 static bool is_program_beside(const char *folder, const char *place, char path[PATH_MAX]) {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, place);

@@ -6,10 +6,10 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Looks for the program: named by VERGE_BENCH, beside this program, in the build tree, in PATH. */
+/* Looks for the program: as VERGE_BENCH names it, beside this program, in the build tree, in PATH. */
 bool bench_program_find(char path[PATH_MAX]);
 
-/* Becomes that program. Returns only if it cannot: a negative errno. */
+/* Replaces this process by the program (execv). Returns only if that fails: a negative errno. */
 int bench_program_become(char **arguments);
 
 /* Runs the program, with our stderr as its stdout. Returns its exit status, EXIT_FAILURE if a signal ended it, or a

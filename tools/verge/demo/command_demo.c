@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge demo: shows timers on all cores at work, and checks at the end what became of each. */
+/* verge demo: runs timers on all cores, shows figures, and checks at the end what became of each timer. */
 #define _GNU_SOURCE /* sysconf, getrusage, SA_RESETHAND */
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "soak/soak.h"
 
 #define SECOND UINT64_C(1000000000)
-#define PRECISION_NS (UINT64_C(1) << 20) /* of services, unless set otherwise */
+#define PRECISION_NS (UINT64_C(1) << 20) /* the default of services */
 
 struct settings {
     uint64_t timers, seconds, seed, workers;
@@ -93,7 +93,7 @@ static void end_on_interrupt(void) {
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static void print_introduction(const struct settings *settings, const struct look *look) {
     printf("%sverge %s%s: up to %s timers at a time, of 1 ms to 2 minutes.\n"
@@ -108,7 +108,7 @@ static void print_count(const char *name, uint64_t count, double seconds) {
     printf("  %-22s %13s %13s\n", name, text_grouped(count), text_grouped((uint64_t)((double)count / seconds)));
 }
 
-/* How many percent of the callbacks were late by at most the precision. */
+/* Returns the percentage of callbacks that were late by at most limit_ns. */
 static double share_within(const verge_histogram *lateness, uint64_t limit_ns) {
     uint64_t within = 0;
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
@@ -121,7 +121,7 @@ static double share_within(const verge_histogram *lateness, uint64_t limit_ns) {
     return all > 0 ? 100 * (double)within / (double)all : 100;
 }
 
-/* The use of the processors since the program began, in percent. */
+/* Returns the share of the machine's processors that the program has used so far, in percent. */
 static double share_of_machine(uint64_t took_ns) {
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
@@ -146,7 +146,7 @@ static void explain_lateness(const struct soak_result *result, const struct look
            share_of_machine(result->took_ns), core_count());
 }
 
-/* Most often it is the one in which a worker was retired: all of its timers have to move. */
+/* Says why the worst second was bad. Most often, a worker was retired in it, and all of its timers had to move. */
 static void explain_worst_second(const struct soak_result *result, const struct look *look) {
     const struct soak_second *worst = &result->worst;
     if (worst->count == 0) {

@@ -41,7 +41,7 @@ struct client {
     uint32_t number;
     bool stalls;
     bool was_cut;               /* the server has closed the connection */
-    _Atomic(uint32_t) timeouts; /* that the server has counted for it */
+    _Atomic(uint32_t) timeouts; /* of this client, as the server counted them */
     uint64_t random;
 };
 
@@ -58,8 +58,8 @@ struct echo {
     struct client clients[CLIENT_COUNT];
     atomic_bool must_stop;
     _Atomic(uint64_t) echoed;
-    _Atomic(uint64_t) early;   /* timeouts before the time */
-    _Atomic(uint64_t) strange; /* answers that are not what was sent, or are missing */
+    _Atomic(uint64_t) early;   /* timeouts before the deadline */
+    _Atomic(uint64_t) strange; /* answers that are wrong or missing */
     _Atomic(int) failure;      /* the first error of a call that must not fail; 0: there was none */
     int error;                 /* of the runtime */
 };
@@ -187,7 +187,7 @@ static intptr_t run_client(void *argument) {
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- server and clients together ---- */
 
 static intptr_t run_all(void *argument) {
     struct echo *echo = argument;

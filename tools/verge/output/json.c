@@ -16,7 +16,7 @@ static void write_text(struct json *json, const char *text) {
     (void)fputc('"', json->out);
 }
 
-/* All that comes before a value: comma, line, key. */
+/* Writes what comes before a value: comma, new line, key. */
 static void begin_value(struct json *json, const char *key) {
     if (json->depth > 0) {
         (void)fprintf(json->out, "%s\n%*s", json->needs_comma ? "," : "", (int)json->depth * 2, "");
@@ -82,7 +82,7 @@ void json_real(struct json *json, const char *key, double value) {
     if (isfinite(value)) {
         (void)fprintf(json->out, "%.6g", value);
     } else {
-        (void)fputs("null", json->out); /* there is no other way to say it */
+        (void)fputs("null", json->out); /* JSON has neither NaN nor infinity */
     }
 }
 

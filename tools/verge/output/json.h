@@ -14,7 +14,7 @@ struct json {
 };
 
 void json_begin_object(struct json *json, const char *key);
-void json_end_object(struct json *json); /* the outermost one ends the line, too */
+void json_end_object(struct json *json); /* after the outermost object, also ends the line */
 void json_begin_array(struct json *json, const char *key);
 void json_end_array(struct json *json);
 void json_string(struct json *json, const char *key, const char *value); /* NULL: null */
@@ -22,7 +22,7 @@ void json_number(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 
-/* Text that is a number of JSON already. */
+/* Writes a text that is already a number in JSON. */
 void json_literal(struct json *json, const char *key, const char *value);
 
 #endif

@@ -8,7 +8,7 @@ enum { ROW_COUNT_MAX = 64, ROW_COUNT_DRAWN_MAX = 16, BAR_WIDTH = 44 };
 /* Row r has the values of r significant bits: from 2^(r-1) up to 2^r. */
 struct rows {
     uint64_t counts[ROW_COUNT_MAX + 1];
-    unsigned first, last; /* that are not empty */
+    unsigned first, last; /* rows that are not empty */
     uint64_t most;
 };
 
@@ -37,7 +37,7 @@ static struct rows rows_of(const verge_histogram *histogram) {
     return rows;
 }
 
-/* The lowest rows become one if there are more than fit. */
+/* If there are more rows than fit, adds up the lowest ones. */
 static void fold(struct rows *rows) {
     while (rows->last - rows->first >= ROW_COUNT_DRAWN_MAX) {
         rows->counts[rows->first + 1] += rows->counts[rows->first];

@@ -14,13 +14,13 @@ struct status {
     uint64_t period_ns, next_ns;
 };
 
-/* Silent: nothing is shown at all. */
+/* If is_silent is set, nothing is ever shown. */
 void status_begin(struct status *status, const struct look *look, bool is_silent);
 
-/* True if it is time for a new line. Otherwise the caller need not compute its text. */
+/* Returns true if it is time for a new line. Otherwise the caller need not make its text. */
 bool status_is_due(struct status *status);
 
-/* How long a line may be: the width of the terminal; no limit for a file. */
+/* Returns how long a line may be: the width of the terminal. For a file there is no limit. */
 int status_width(const struct status *status);
 
 void status_show(struct status *status, const char *format, ...) __attribute__((format(printf, 2, 3)));

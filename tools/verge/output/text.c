@@ -31,7 +31,8 @@ struct unit {
     double size;
 };
 
-/* In the largest unit that leaves at least 1, with four digits; in the smallest, a whole number. */
+/* Writes a number in the largest unit in which it is at least 1, with four digits. In the smallest unit, it is a whole
+ * number. */
 static const char *in_units(uint64_t number, const struct unit *units, size_t count) {
     size_t best = 0;
     for (size_t i = 1; i < count && (double)number >= units[i].size; i++) {

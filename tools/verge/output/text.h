@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers for people. The results are in a few static buffers, used in turn: enough for the arguments of one printf.
- * For one thread. */
+ * Only for one thread. */
 #ifndef VERGE_TOOL_TEXT_H
 #define VERGE_TOOL_TEXT_H
 

@@ -20,7 +20,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (2 * SECOND_NS)
-#define PART_WITHIN_NS (20 * SECOND_NS) /* a scope sends something more often than that */
+#define PART_WITHIN_NS (20 * SECOND_NS) /* a scope always sends something within this time */
 
 enum { HEAD_SIZE_MAX = 8192, TOKEN_BYTES = 16, CROSSINGS_MAX = 64, PART_SIZE = 16 << 10 };
 
@@ -63,7 +63,7 @@ static bool receive_head(struct crossing *crossing) {
     return strlen(crossing->head) == crossing->size;
 }
 
-/* However much of the secret is right, it takes the same time. */
+/* Compares in constant time. */
 static bool has_secret(const char *path, const char *secret) {
     unsigned char differs = 0;
     for (size_t i = 0; secret[i] != '\0'; i++) {
@@ -75,8 +75,8 @@ static bool has_secret(const char *path, const char *secret) {
     return differs == 0;
 }
 
-/* The same request, without the bridge's secret in its path, and for one answer only. Its size; 0: it is refused. The
- * scope checks the rest: method, Host and Origin. */
+/* Rewrites a request: removes the bridge's secret from its path, and asks for one answer only. Returns the size of the
+ * new request, or 0 to refuse it. The scope checks the rest: method, Host and Origin. */
 static size_t rewrite(struct crossing *crossing) {
     const struct bridge *bridge = crossing->bridge;
     char *path = strchr(crossing->head, ' ');

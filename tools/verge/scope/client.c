@@ -24,7 +24,7 @@ static bool copy(char *to, size_t size, const char *text, size_t length) {
     return true;
 }
 
-/* With a slash at its end. */
+/* Copies a path, and adds a slash if it does not end with one. */
 static bool copy_path(struct client_address *address, const char *path, size_t size) {
     if (!copy(address->path, sizeof(address->path) - 1, path, size)) {
         return false;
@@ -36,7 +36,7 @@ static bool copy_path(struct client_address *address, const char *path, size_t s
     return true;
 }
 
-/* http://HOST:PORT/PATH/ */
+/* Parses the part of http://HOST:PORT/PATH/ after the two slashes. */
 static bool parse_url(const char *text, struct client_address *address) {
     const char *path = strchr(text, '/');
     const size_t size = path == NULL ? strlen(text) : (size_t)(path - text);
@@ -187,7 +187,7 @@ int client_receive(struct client *client) {
     return client->has_head ? 1 : take_head(client);
 }
 
-/* An event ends with an empty line. */
+/* Takes the next event from the bytes that were received. An event ends with an empty line. */
 static const char *take_event(struct client *client, size_t *ret_size, bool *ret_is_named) {
     static const char field[] = "data: ";
     char *end = client->has_head ? memmem(client->bytes, client->size, "\n\n", 2) : NULL;

@@ -10,12 +10,12 @@ struct client {
     int fd;      /* -1: not connected */
     char *bytes; /* what was received and not used yet */
     size_t size, room;
-    char *event;   /* the last one that was asked for */
-    bool has_head; /* the head of the answer is behind us */
+    char *event;   /* the last one that client_event returned */
+    bool has_head; /* the head of the answer was read */
 };
 
-/* Where a scope is: "unix:PATH", what it says to a browser, "http://NUMBER:PORT/TOKEN/", or "tcp:PORT" and the like, as
- * the program was told: then the token is in the list of scopes (list.h). */
+/* Where a scope is. client_parse takes what verge_scope_address returns: "unix:PATH" or "http://NUMBER:PORT/TOKEN/".
+ * For "tcp:PORT", list_find knows the token (list.h). */
 struct client_address {
     char host[256]; /* a path, a number or a name */
     char port[8];   /* empty: a Unix socket */
@@ -24,19 +24,19 @@ struct client_address {
 
 bool client_parse(const char *text, struct client_address *ret_address);
 
-/* A socket that is connected to the scope, or a negative errno. Reads give up after a while. */
+/* Returns a socket that is connected to the scope, or a negative errno. Reads from it time out. */
 int client_connect(const struct client_address *address);
 
 /* Connects and requests path + what. Returns 0 or a negative errno. */
 int client_open(struct client *client, const struct client_address *address, const char *what);
 void client_close(struct client *client);
 
-/* Receives some of the answer, waiting for it. 1: there was something; 0: the end; a negative errno, -EPROTO for an
- * answer that is not 200. */
+/* Waits for some of the answer, and receives it. Returns 1 if there was some, 0 at its end, or a negative errno.
+ * -EPROTO: the status of the answer is not 200. */
 int client_receive(struct client *client);
 
-/* The data of the next event, if it is complete; valid until the next call. NULL: there is none. Named events are
- * skipped. */
+/* Returns the data of the next event, valid until the next call, or NULL if no event is complete. Skips named
+ * events. */
 const char *client_event(struct client *client, size_t *ret_size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verge scope: lists scopes (verge/scope.h); shows one in a terminal; without one, prints a snapshot as JSON; or serves
- * one to a browser. */
+/* verge scope: lists scopes (verge/scope.h), shows one in a terminal, or serves one to a browser. If the output is no
+ * terminal, it prints a snapshot as JSON. */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* An address says itself where the scope is; other words are looked up in the list. */
+/* Finds a scope by its address. Words that are no address are looked up in the list of scopes. */
 static bool find(const char *where, struct client_address *ret_address) {
     struct listed scope;
     size_t count = 0;

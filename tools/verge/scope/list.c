@@ -16,7 +16,7 @@
 #include "scope/safe.h"
 #include "scope/value.h"
 
-/* Only what belongs to this user: another one could lead us to a server of his own. */
+/* Only files of this user are read. A file of another user could lead us to a false server. */
 static bool is_ours(const struct stat *status) {
     return status->st_uid == geteuid();
 }
@@ -54,7 +54,7 @@ static bool find_address(const char *folder, const char *name, struct listed *sc
     return read_note(path, scope->address, sizeof(scope->address));
 }
 
-/* Asks it for its name. */
+/* Asks a scope for its name, and for how many timers are pending. */
 static void ask(struct listed *scope) {
     struct client_address address;
     struct client client;
@@ -85,7 +85,7 @@ size_t list_scopes(struct listed *scopes, size_t room) {
         scopes[count] = (struct listed){.pid = 0};
         if (find_address(folder, entry->d_name, &scopes[count])) {
             ask(&scopes[count]);
-            count += scopes[count].name[0] != '\0' ? 1 : 0; /* otherwise its program has ended without a word */
+            count += scopes[count].name[0] != '\0' ? 1 : 0; /* otherwise its program has crashed */
         }
     }
     if (directory != NULL) {
@@ -94,7 +94,7 @@ size_t list_scopes(struct listed *scopes, size_t room) {
     return count;
 }
 
-/* "tcp:8080" or "tcp:[::1]:8080" is "http://127.0.0.1:8080/..." or "http://[::1]:8080/...". */
+/* Whether "tcp:8080" or "tcp:[::1]:8080" means the address "http://127.0.0.1:8080/..." or "http://[::1]:8080/...". */
 static bool is_port(const char *what, const char *address) {
     char url[300];
     if (strncmp(what, "tcp:", 4) != 0) {

@@ -12,19 +12,19 @@
 enum { LIST_MAX = 64 };
 
 struct listed {
-    char address[256]; /* as client_parse takes it */
+    char address[256]; /* for client_parse */
     long pid;
-    char name[96]; /* of the program; "": it does not answer */
+    char name[96]; /* name of the program; "": it does not answer */
     double pending;
 };
 
-/* How many there are. */
+/* Finds the scopes that answer. Returns how many there are. */
 size_t list_scopes(struct listed *scopes, size_t room);
 
-/* The one that is meant by an address, "tcp:PORT", a process id or a name. false: there is none, or more than one. */
+/* Finds the scope with an address, "tcp:PORT", a process id or a name. Returns false if none or several are found. */
 bool list_find(const char *what, struct listed *ret_scope, size_t *ret_count);
 
-/* Prints them. The exit status. */
+/* Prints the list. Returns the exit status. */
 int list_print(void);
 
 #endif

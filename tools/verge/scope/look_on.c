@@ -16,7 +16,7 @@
 
 enum { RETRY_MS = 1000, REDRAW_MS = 1000 };
 
-/* ---- once ---- */
+/* ---- one snapshot ---- */
 
 int look_on_print(const struct client_address *address) {
     struct client client;
@@ -28,7 +28,7 @@ int look_on_print(const struct client_address *address) {
     if (error == 0 && (!client.has_head || client.size == 0)) {
         error = -EPROTO;
     }
-    /* Only what is JSON: then a server that is none of ours cannot write to the terminal what it likes. */
+    /* Only JSON is printed. So another server cannot write what it likes to the terminal. */
     struct value_store *store = NULL;
     if (error == 0 && value_read(client.bytes, client.size, &store) == NULL) {
         error = -EPROTO;
@@ -51,7 +51,7 @@ static void on_end(int number) {
     is_ended = 1;
 }
 
-/* So that the terminal is left as it was. */
+/* Ends the program on signals in such a way that the terminal is restored. */
 static void end_on_signals(void) {
     struct sigaction action = {.sa_flags = 0};
     action.sa_handler = on_end;
@@ -70,7 +70,7 @@ struct session {
     struct value_store *store;
 };
 
-/* The newest event that is there. */
+/* Takes all events that have come, and keeps the newest. */
 static void take_events(struct session *session) {
     const char *event = NULL;
     size_t size = 0;
@@ -110,10 +110,10 @@ static void draw(struct session *session) {
     screen_draw(&session->screen, session->snapshot, &session->look, stdout);
 }
 
-/* One wait for the next event or key. False: it is over. */
+/* Waits once for an event or a key. Returns false if the user wants to quit. */
 static bool go_on(struct session *session) {
     struct pollfd ready[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = session->client.fd, .events = POLLIN}};
-    if (session->client.fd < 0) { /* poll passes over what is negative */
+    if (session->client.fd < 0) { /* poll ignores a negative descriptor */
         session->screen.is_lost = client_open(&session->client, session->address, "events") != 0;
         ready[1].fd = session->client.fd;
     }
@@ -133,12 +133,12 @@ static bool go_on(struct session *session) {
 
 int look_on_terminal(const struct client_address *address) {
     struct session session = {.address = address, .look = look_of_stdout()};
-    session.look.is_terminal = true; /* NO_COLOR leaves the cursor where it is */
+    session.look.is_terminal = true; /* NO_COLOR means no colours; the cursor may still move */
     int error = client_open(&session.client, address, "events");
     if (error != 0) {
         return error;
     }
-    /* Before the screen changes: a wrong token is told at once. */
+    /* Before the screen changes, so that a wrong token is reported at once. */
     error = client_receive(&session.client);
     if (error > 0) {
         error = terminal_begin();

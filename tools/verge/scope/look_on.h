@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Shows a scope: to a person, until a key ends it; to a program, once. */
+/* Shows a scope: in a terminal until the user quits, or as one snapshot for a program. */
 #ifndef VERGE_TOOL_LOOK_ON_H
 #define VERGE_TOOL_LOOK_ON_H
 
 #include "scope/client.h"
 
-/* 0, or a negative errno. When the connection is lost later, it is tried again. */
+/* Shows a scope in the terminal. Returns 0 or a negative errno. If the connection is lost later, it connects again. */
 int look_on_terminal(const struct client_address *address);
 
 /* Prints one snapshot. */

@@ -15,7 +15,7 @@ uint32_t safe_character(const char *text, size_t *ret_size) {
     uint32_t character = size <= 1 ? at[0] : at[0] & (0xffU >> (size + 1));
     *ret_size = 1;
     for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xc0) != 0x80) { /* the final 0 is no such byte */
+        if ((at[i] & 0xc0) != 0x80) { /* the text may end here, too */
             return 0xfffd;
         }
         character = character << 6 | (at[i] & 0x3fU);

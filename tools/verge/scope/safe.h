@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that strangers have written, such as labels, for a terminal: control characters, and characters that hide or
- * turn round what stands beside them, become \uXXXX. */
+/* Makes text from strangers, such as labels, safe for a terminal. Control characters, and characters that cannot be
+ * seen or change the direction of text, become \uXXXX. */
 #ifndef VERGE_TOOL_SAFE_H
 #define VERGE_TOOL_SAFE_H
 
@@ -9,13 +9,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The next character of UTF-8 text that ends with 0, and its size in bytes. What is no UTF-8 is U+FFFD, one byte. */
+/* Returns the next character of UTF-8 text that ends with 0, and its size in bytes. A byte that is no UTF-8 is
+ * U+FFFD. */
 uint32_t safe_character(const char *text, size_t *ret_size);
 
-/* Whether a terminal must not get it. */
+/* Whether a terminal must not get this character. */
 bool safe_is_hidden(uint32_t character);
 
-/* As much of the text as there is room for, escaped. */
+/* Copies as much of the text as there is room for, escaped. */
 void safe_copy(char *to, size_t size, const char *text);
 
 /* Prints valid JSON: hidden characters are only in its strings, where \uXXXX means the same. */

@@ -22,14 +22,14 @@ enum {
 
 /* ---- text ---- */
 
-/* A line that is cut at the width of the terminal; characters count, not bytes. */
+/* A line that is cut at the width of the terminal, counted in characters. */
 struct line {
     char bytes[LINE_SIZE];
     size_t size;
     int left; /* columns */
 };
 
-/* What strangers have written (labels) must not move the cursor, nor turn the text round. */
+/* Adds text that may be from strangers, such as labels: it must neither move the cursor nor change its direction. */
 static void add_text(struct line *line, const char *text) {
     while (*text != '\0' && line->left > 0 && line->size + 8 < sizeof(line->bytes)) {
         size_t size = 0;
@@ -61,7 +61,7 @@ static void add(struct line *line, const char *format, ...) {
     add_text(line, text);
 }
 
-/* Takes no column. */
+/* Adds a colour, which takes no column. */
 static void add_colour(struct line *line, const char *colour) {
     const size_t size = strlen(colour);
     if (line->size + size < sizeof(line->bytes)) {
@@ -132,11 +132,11 @@ static const char *brief(double ns) {
 struct column {
     const char *title, *key;
     int width;
-    int from; /* the narrowest terminal that has it */
+    int from; /* the column is left out if the terminal is narrower */
     enum { IS_COUNT, IS_RATE, IS_SHARE, IS_TIME, IS_AGE, IS_NAME } kind;
 };
 
-/* In 80 columns there are 41 for a name. */
+/* A terminal of 80 columns has 41 for the name. */
 static const struct column columns[] = {
     {"PENDING", "pending", 11, 0, IS_COUNT},
     {"START/S", "started", 9, 64, IS_RATE},
@@ -268,7 +268,7 @@ static void draw_head(struct paper *paper, const struct value *snapshot, const s
     end_line(paper, &line);
 }
 
-/* What is wrong, in as many lines as it needs. */
+/* Draws what is wrong, each trouble in as many lines as it needs. */
 static void draw_troubles(struct paper *paper, const struct value *snapshot) {
     const struct value *trouble = value_of(snapshot, "troubles")->first;
     for (size_t i = 0; trouble != NULL && i < TROUBLES_SHOWN; i++, trouble = trouble->next) {
@@ -313,7 +313,7 @@ static void draw_coming(struct paper *paper, const struct value *subject) {
     end_line(paper, &line);
 }
 
-/* The quantile of the last second, from the rows of the heat map; 0: nothing ran. */
+/* Returns a quantile of the lateness in the last second, from the rows of the heat map. 0: nothing ran. */
 static double late(const struct value *rows, double quantile) {
     enum { FIRST_BIT = 10 };
     double all = 0;
@@ -360,7 +360,7 @@ static void draw_worker(struct paper *paper, const struct value *worker) {
     end_line(paper, &line);
 }
 
-/* Those that are stuck come first: there may not be room for all. */
+/* Draws the workers. As there may not be room for all, those that are stuck come first. */
 static void draw_workers(struct paper *paper, const struct value *subject) {
     const struct value *workers = value_of(subject, "workers");
     size_t drawn = 0;
@@ -402,7 +402,7 @@ static bool is_part(const struct value *figure) {
     return strcmp(value_text(figure, "unit"), "part") == 0;
 }
 
-/* A line each. */
+/* Draws the parts of a panel, each in a line. */
 static void draw_parts(struct paper *paper, const struct value *panel) {
     size_t count = 0;
     for (const struct value *figure = value_of(panel, "figures")->first; figure != NULL; figure = figure->next) {
@@ -424,7 +424,7 @@ static void draw_parts(struct paper *paper, const struct value *panel) {
     }
 }
 
-/* Its name, then figures in as many lines as they need. */
+/* Draws the name of a panel, then its figures in as many lines as they need. */
 static void draw_panel(struct paper *paper, const struct value *panel) {
     struct line line = begin_line(paper);
     add_colour(&line, paper->look->bold);

@@ -11,9 +11,9 @@
 
 struct screen {
     int width, height; /* of the terminal */
-    unsigned sort;     /* the column that it is sorted by */
+    unsigned sort;     /* the column by which the table is sorted */
     bool ascending;
-    unsigned first;   /* row of the table that is shown first */
+    unsigned first;   /* the first row of the table that is shown */
     unsigned subject; /* service, tasks, or a wheel */
     bool is_lost;     /* there is no connection */
 };
@@ -21,7 +21,7 @@ struct screen {
 /* A key: an ASCII character, or one of these. */
 enum { KEY_UP = 256, KEY_DOWN, KEY_LEFT, KEY_RIGHT };
 
-/* False: it was a key that ends. */
+/* Handles a key. Returns false for a key that quits. */
 bool screen_press(struct screen *screen, int key);
 
 /* Draws a snapshot: screen->height lines at most, none longer than screen->width. snapshot NULL: nothing has come yet.

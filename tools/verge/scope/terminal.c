@@ -53,7 +53,7 @@ static int read_byte(void) {
     return read(STDIN_FILENO, &byte, 1) == 1 ? byte : -1;
 }
 
-/* The rest of what begins with ESC comes along with it. */
+/* Reads the rest of a key that begins with ESC. If nothing more has come, the key is ESC itself. */
 static int read_sequence(void) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     if (poll(&input, 1, 0) <= 0) {

@@ -4,13 +4,13 @@
 #ifndef VERGE_TOOL_TERMINAL_H
 #define VERGE_TOOL_TERMINAL_H
 
-/* 0, or a negative errno: stdin is no terminal. */
+/* Returns 0, or a negative errno if stdin is no terminal. */
 int terminal_begin(void);
 void terminal_end(void);
 
 void terminal_size(int *ret_width, int *ret_height);
 
-/* A key that was pressed, as screen_press takes it; -1: none. Does not wait. */
+/* Returns a key for screen_press, or -1 if none was pressed. Does not wait. */
 int terminal_key(void);
 
 #endif

@@ -92,7 +92,7 @@ static bool read_hex(struct reader *reader, uint32_t *ret_number) {
     return true;
 }
 
-/* As UTF-8. */
+/* Writes a character as UTF-8. */
 static char *put_character(char *to, uint32_t character) {
     if (character < 0x80) {
         *to++ = (char)character;
@@ -138,7 +138,7 @@ static bool read_escape(struct reader *reader, char **to) {
     return true;
 }
 
-/* The text behind a quotation mark. It gets no longer by being read. */
+/* Reads the text after a quotation mark. The result is never longer than the text in the JSON. */
 static const char *read_text(struct reader *reader) {
     const char *end = reader->at;
     while (end < reader->end && *end != '"') {

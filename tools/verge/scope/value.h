@@ -21,11 +21,11 @@ struct value {
 
 struct value_store; /* the memory */
 
-/* NULL: it is no JSON, is nested too deeply, or there is no memory. */
+/* Returns NULL if the text is no JSON or is nested too deeply, or if there is no memory. */
 const struct value *value_read(const char *text, size_t size, struct value_store **ret_store);
 void value_free(struct value_store *store);
 
-/* Never NULL: a missing value is null. */
+/* These never return NULL: a missing value is a null of JSON. */
 const struct value *value_of(const struct value *object, const char *key);
 const struct value *value_at(const struct value *array, size_t place);
 

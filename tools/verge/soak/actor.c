@@ -14,8 +14,8 @@
 
 enum { BATCH = 256, LOOKED_AT = 768 };
 
-/* Half of the delays are logarithmic: as many from 1 to 10 ms as from 10 to 100 ms, and so on. The others are uniform.
- * Half of all timers come in crowds, thousands for the same time. */
+/* Returns a random deadline. Half of the delays are logarithmic: as many from 1 to 10 ms as from 10 to 100 ms, and so
+ * on. The others are uniform. Half of all timers come in crowds of thousands for the same time. */
 static uint64_t random_deadline(struct actor *actor) {
     double unit = (double)(random_next(&actor->random) >> 11) * 0x1p-53;
     double max_ns = (double)actor->delay_max_ns;
@@ -82,7 +82,7 @@ static void run_batch(struct actor *actor) {
     }
 }
 
-/* Becomes a worker, or is none any more, now and then. */
+/* Now and then, the thread joins as a worker, or leaves. */
 static verge_worker *join_or_leave(struct actor *actor, verge_worker *worker) {
     if (!actor->joins || random_below(&actor->random, 64) != 0) {
         return worker;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The default allocator, which can be made to fail now and then, and counts the bytes that are allocated. For any
- * threads. */
+/* The default allocator, which can be made to fail now and then, and counts the bytes that are allocated. Any thread
+ * may use it. */
 #ifndef VERGE_TOOL_FAULTY_ALLOCATOR_H
 #define VERGE_TOOL_FAULTY_ALLOCATOR_H
 
@@ -10,9 +10,9 @@
 
 struct faulty_allocator {
     verge_allocator table;
-    _Atomic(uint64_t) bytes;      /* held */
-    _Atomic(uint64_t) asked;      /* how often */
-    _Atomic(uint64_t) fail_every; /* so many times, it says no once; 0: never */
+    _Atomic(uint64_t) bytes;      /* allocated now */
+    _Atomic(uint64_t) asked;      /* calls of allocate */
+    _Atomic(uint64_t) fail_every; /* one in so many calls fails; 0: none */
     _Atomic(uint64_t) refused;
 };
 

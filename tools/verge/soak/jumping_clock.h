@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock plus an offset that can jump, ahead and back. For any threads. */
+/* The monotonic clock plus an offset that can jump, ahead and back. Any thread may use it. */
 #ifndef VERGE_TOOL_JUMPING_CLOCK_H
 #define VERGE_TOOL_JUMPING_CLOCK_H
 
@@ -11,7 +11,7 @@ struct jumping_clock {
     _Atomic(uint64_t) ahead_ns; /* of the monotonic clock */
 };
 
-verge_clock jumping_clock_table(struct jumping_clock *jumping);        /* which must not move afterwards */
-void jumping_clock_jump(struct jumping_clock *jumping, int64_t by_ns); /* never to before the monotonic clock */
+verge_clock jumping_clock_table(struct jumping_clock *jumping);        /* the struct must not move afterwards */
+void jumping_clock_jump(struct jumping_clock *jumping, int64_t by_ns); /* the offset never becomes negative */
 
 #endif

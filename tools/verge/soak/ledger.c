@@ -58,7 +58,7 @@ static struct slot *slot_of(void *argument, uint32_t *ret_generation) {
 
 static void check_firing(struct slot *slot, const verge_firing *firing) {
     struct ledger *ledger = slot->ledger;
-    uint64_t agreed_ns = atomic_load(&slot->agreed_ns); /* before the announced one: that one may be newer */
+    uint64_t agreed_ns = atomic_load(&slot->agreed_ns); /* read before the announced one, which may be newer */
     uint64_t deadline_ns = firing->scheduled_ns;
     if (deadline_ns != agreed_ns && deadline_ns != atomic_load(&slot->announced_ns) &&
         deadline_ns != atomic_load(&slot->tolerated_ns)) {
@@ -117,7 +117,7 @@ static void run_callback(const verge_firing *firing) {
     if (slot->ledger->is_hostile) {
         be_hostile(slot->ledger, firing);
     }
-    (void)atomic_fetch_add(&slot->ended, 1); /* the last thing: the slot may be used again at once */
+    (void)atomic_fetch_add(&slot->ended, 1); /* last, as the slot may be used again at once */
 }
 
 /* ---- for the owner ---- */
@@ -158,7 +158,7 @@ bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, 
 }
 
 void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally) {
-    if (atomic_load(&slot->expected) > 1) { /* it runs again already: wait for that */
+    if (atomic_load(&slot->expected) > 1) { /* it was reset while it was running: wait for its next run */
         return;
     }
     uint64_t before_ns = atomic_load(&slot->agreed_ns);
@@ -185,7 +185,7 @@ void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns,
 }
 
 static void take_verdict(struct slot *slot, int verdict) {
-    if (verdict == 0) { /* and the generation is not over before this is counted */
+    if (verdict == 0) { /* the generation is not over before this cancel is counted */
         (void)atomic_fetch_add(&slot->cancels, 1);
     } else if (verdict != VERGE_RUNNING && verdict != -ENOENT) {
         ledger_find(slot->ledger, FINDING_VERDICT);
@@ -193,7 +193,7 @@ static void take_verdict(struct slot *slot, int verdict) {
 }
 
 void slot_cancel(struct slot *slot, verge_service *service, int (*call)(verge_service *, verge_timer), bool waits) {
-    if (atomic_load(&slot->expected) > 1) { /* it runs again: whether it still would, could not be told */
+    if (atomic_load(&slot->expected) > 1) { /* reset while it was running: which run the cancel meets is not known */
         return;
     }
     int verdict = call(service, atomic_load(&slot->timer));

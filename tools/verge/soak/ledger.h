@@ -6,7 +6,7 @@
  * A slot has one timer after the other; each is a new generation. One thread, the owner, starts the timers of a slot.
  * The kind of a timer says who else may use it:
  *
- *   OWNED   its owner resets and cancels it
+ *   OWNED   the owner of its slot resets and cancels it
  *   SHARED  any thread cancels it; nobody resets it
  *   SELF    its callback resets it a few times; nobody else uses it
  *
@@ -31,14 +31,14 @@ enum { SLOT_ALIGNMENT = 64 }; /* an argument is a slot's address, with the low b
 
 struct slot {
     _Alignas(SLOT_ALIGNMENT) struct ledger *ledger;
-    _Atomic(uint64_t) timer; /* 0: not known yet, or over */
+    _Atomic(uint64_t) timer; /* 0: start has not returned yet, or the timer is over */
     _Atomic(uint64_t) announced_ns, agreed_ns, tolerated_ns;
     _Atomic(uint32_t) generation;
     _Atomic(uint16_t) begun, ended; /* callbacks */
-    _Atomic(uint16_t) cancels;      /* that said 0 */
+    _Atomic(uint16_t) cancels;      /* cancels that returned 0 */
     _Atomic(uint16_t) expected;
     _Atomic(uint8_t) kind;
-    bool is_used; /* the owner's: there is a generation that is not over */
+    bool is_used; /* only for the owner: a generation is not over */
     uint8_t handed_back;
 };
 
@@ -56,10 +56,10 @@ enum finding {
 struct ledger {
     struct slot *slots;
     size_t slot_count;
-    bool is_clock_steady;     /* it never goes back: a callback can look whether it is early */
-    unsigned again_count_max; /* how often SELF resets itself */
+    bool is_clock_steady;     /* it never goes back, so a callback can check that it is not early */
+    unsigned again_count_max; /* how often a SELF timer resets itself */
     uint64_t again_after_ns;
-    bool is_hostile; /* callbacks cancel others and take their time */
+    bool is_hostile; /* callbacks cancel other timers, and some take long */
     _Atomic(uint64_t) self_resets;
     _Atomic(uint64_t) findings[FINDING_COUNT];
 };
@@ -68,32 +68,34 @@ struct ledger {
 struct ledger_tally {
     uint64_t started, refused, ran, cancelled, handed_back;
     uint64_t runs;   /* callbacks */
-    uint64_t resets; /* that said 0 or running */
+    uint64_t resets; /* resets that returned 0 or VERGE_RUNNING */
 };
 
-int ledger_open(struct ledger *ledger, size_t slot_count); /* into a zeroed one */
+int ledger_open(struct ledger *ledger, size_t slot_count); /* the ledger must be zeroed */
 void ledger_free(struct ledger *ledger);
 void ledger_find(struct ledger *ledger, enum finding finding);
 const char *ledger_finding_text(enum finding finding);
 
-/* For a slot's owner. False: refused, as there is no memory. */
+/* For a slot's owner. Starts a timer. Returns false if there is no memory. */
 bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, uint64_t deadline_ns,
                 struct ledger_tally *tally);
+
+/* For a slot's owner. Resets its timer. */
 void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally);
 
-/* If all callbacks and cancels of its timer are over, counts them and frees the slot. False: not yet. */
+/* If all callbacks and cancels of its timer are over, counts them and frees the slot. Otherwise returns false. */
 bool slot_try_close(struct slot *slot, struct ledger_tally *tally);
 
-/* For a slot's owner; `call` is one of the service's that cancel. */
+/* For a slot's owner. Cancels its timer by `call`, which is verge_service_cancel or a similar function. */
 void slot_cancel(struct slot *slot, verge_service *service, int (*call)(verge_service *, verge_timer), bool waits);
 
-/* For anybody: if it is SHARED. */
+/* For any thread. Cancels the slot's timer if it is SHARED. */
 void slot_cancel_shared(struct slot *slot, verge_service *service);
 
-/* As the visitor of verge_service_destroy; context is not used. */
+/* The visitor for verge_service_destroy. It does not use context. */
 void ledger_visit_pending(void *context, const verge_pending *pending);
 
-/* After that: counts what is left. */
+/* Counts the generations that are left, after verge_service_destroy. */
 void ledger_close(struct ledger *ledger, struct ledger_tally *tally);
 
 #endif

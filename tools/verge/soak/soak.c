@@ -18,7 +18,7 @@
 #define SECOND (1000 * MS)
 #define ROUND_NS (20 * MS) /* of the conductor */
 #define PERIOD_NS (10 * MS)
-#define PAUSE_NS (2 * MS) /* of actors that are not hostile, so that the machine is not full */
+#define PAUSE_NS (2 * MS) /* of actors, if the test is not hostile, so that the machine is not overloaded */
 
 struct soak {
     const struct soak_options *options;
@@ -28,7 +28,7 @@ struct soak {
     struct faulty_allocator memory;
     struct jumping_clock clock;
     struct actor actors[SOAK_ACTOR_COUNT_MAX];
-    size_t actor_count; /* that have begun */
+    size_t actor_count; /* actors that have begun */
     atomic_bool must_stop;
     uint64_t random;
     uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* the service's threads, by id */
@@ -43,7 +43,7 @@ struct soak {
     struct past {
         uint64_t seconds, moved;
         verge_histogram lateness;
-    } past; /* what there was until the last whole second */
+    } past; /* totals up to the last whole second */
 };
 
 static uint64_t real_now(void) {
@@ -98,7 +98,7 @@ static void be_hostile(struct soak *soak) {
         }
         break;
     case 7:
-        if (soak->worker_count > 0) { /* the last one, too */
+        if (soak->worker_count > 0) { /* it may be the last one */
             retire_worker(soak, (size_t)random_below(&soak->random, soak->worker_count));
         }
         break;
@@ -115,7 +115,7 @@ static void be_kind(struct soak *soak, uint64_t passed_ns) {
     }
 }
 
-/* The line for a narrow terminal, which has no room for all figures. */
+/* Writes the status line for a narrow terminal, which has no room for all figures. */
 static void format_short(char *line, size_t size, const struct soak *soak, const verge_service_stats *stats,
                          const struct rates *rates, uint64_t passed_ns) {
     const double ms =
@@ -168,7 +168,7 @@ static void show(struct soak *soak, struct status *status, uint64_t passed_ns) {
     }
 }
 
-/* The quantile of the values that were recorded between `before` and `now`. */
+/* Returns a quantile of the values that were recorded between `before` and `now`. */
 static uint64_t quantile_since(const verge_histogram *now, const verge_histogram *before, double share,
                                uint64_t *ret_count) {
     const uint64_t all = verge_histogram_count(now) - verge_histogram_count(before);
@@ -253,7 +253,7 @@ static int start_periodic(struct soak *soak) {
 static int create_service(struct soak *soak) {
     verge_service_options options;
     (void)verge_service_options_init(&options, sizeof(options));
-    options.thread_count = 0; /* so that their ids are known */
+    options.thread_count = 0; /* add_worker adds the threads, so that their ids are known */
     if (soak->options->is_hostile) {
         options.clock = jumping_clock_table(&soak->clock);
         options.stuck_after_ns = 5 * MS;
@@ -334,13 +334,13 @@ static void stop_actors(struct soak *soak) {
 static void visit_pending(void *context, const verge_pending *pending) {
     struct soak *soak = context;
     if (pending->argument == soak) {
-        soak->result->tally.handed_back++; /* the periodic one */
+        soak->result->tally.handed_back++; /* the periodic timer */
         return;
     }
     ledger_visit_pending(NULL, pending);
 }
 
-/* Every tick was taken, or is counted as missed. */
+/* Whether every tick of the periodic timer either ran or was counted as missed. */
 static bool is_interval_whole(const struct soak *soak) {
     uint64_t span_ns = atomic_load(&soak->periodic_last_ns) - soak->periodic_first_ns;
     uint64_t counted = soak->result->periodic + soak->result->periodic_missed;
@@ -351,7 +351,7 @@ static void conclude(struct soak *soak, int error) {
     struct soak_result *result = soak->result;
     struct audit *audit = &result->audit;
     struct ledger_tally *tally = &result->tally;
-    tally->started++; /* the periodic one */
+    tally->started++; /* the periodic timer */
     audit_expect(audit, tally->started == tally->ran + tally->cancelled + tally->handed_back,
                  "started %s = fired %s + cancelled %s + pending %s", text_grouped(tally->started),
                  text_grouped(tally->ran), text_grouped(tally->cancelled), text_grouped(tally->handed_back));

@@ -18,24 +18,24 @@ struct soak_options {
     uint64_t seed;
     uint64_t duration_ns;
     uint64_t delay_max_ns; /* of timers */
-    size_t timer_count;    /* as many slots; most of them are in use at any time */
+    size_t timer_count;    /* the number of slots; most slots have a timer at any time */
     uint32_t worker_count, actor_count;
-    bool is_hostile; /* otherwise one worker is retired half-way, and another joins */
+    bool is_hostile; /* if not, one worker is retired half-way, and another joins */
     void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
     void *describe_context;
     int (*on_begin)(void *context,
-                    verge_service *service); /* when the service is there; an error ends it. May be NULL */
-    void (*on_end)(void *context);           /* before the service goes, if on_begin was called; or NULL */
+                    verge_service *service); /* called when the service is there; an error ends the run; may be NULL */
+    void (*on_end)(void *context); /* called before the service is destroyed, if on_begin was called; may be NULL */
     void *on_context;
-    const volatile sig_atomic_t *is_interrupted; /* by a signal handler: it ends early; may be NULL */
+    const volatile sig_atomic_t *is_interrupted; /* if a signal handler sets it, the run ends early; may be NULL */
 };
 
-/* The second in which callbacks were latest; count is 0 if it did not last a second. */
+/* The second in which callbacks were latest. count is 0 if the run did not last a second. */
 struct soak_second {
     uint64_t number;  /* 1: the first */
     uint64_t count;   /* callbacks */
     uint64_t late_ns; /* 99 % of them were late by at most this */
-    uint64_t moved;   /* timers that went to another worker in it */
+    uint64_t moved;   /* timers that moved to another worker in this second */
 };
 
 struct soak_result {
@@ -43,16 +43,16 @@ struct soak_result {
     verge_histogram lateness, callback_time;
     verge_service_stats stats;          /* before the end */
     uint64_t took_ns;                   /* without the end */
-    uint64_t periodic, periodic_missed; /* runs of a timer that is periodic, and ticks that it missed */
+    uint64_t periodic, periodic_missed; /* runs of the periodic timer, and ticks that it missed */
     uint64_t pending_max, joined, left, jumps, refused_allocations;
     struct soak_second worst;
     struct audit audit;
 };
 
-/* A negative errno: it could not begin. Otherwise the audit says how it went. */
+/* Returns a negative errno if it could not begin. Otherwise the audit has the result. */
 int soak_run(const struct soak_options *options, struct status *status, struct soak_result *ret_result);
 
-/* Fields of an object that is open. */
+/* Writes fields into the open object. */
 void soak_write_json(const struct soak_result *result, struct json *json);
 
 #endif

@@ -67,13 +67,13 @@ static void leave(struct stepped *stepped, size_t place) {
 static int run_worker(struct stepped *stepped, size_t place) {
     int ran = verge_worker_run_once(stepped->workers[place], 0);
     stepped_note(stepped, (uint64_t)(int64_t)ran);
-    if (ran < 0 && ran != -ESHUTDOWN) { /* which says that it left in one of its callbacks */
+    if (ran < 0 && ran != -ESHUTDOWN) { /* -ESHUTDOWN: it left in one of its callbacks */
         stepped_fail(stepped, "a pass says %d", ran);
     }
     return ran;
 }
 
-/* Everything that is due runs; then nothing may be pending that is overdue by the precision. */
+/* Runs everything that is due. Then no pending timer may be overdue by the precision or more. */
 static void run_all_due(struct stepped *stepped) {
     bool is_done = stepped->worker_count == 0;
     stepped->is_quiet = true;

@@ -3,7 +3,7 @@
  * A soak of the service that is the same in every run: one thread steps all workers, on a manual clock. Timers are
  * started, reset and cancelled, from outside and in callbacks. Workers join and leave, even the last one, and even in a
  * callback. The clock jumps, also backwards. Memory runs out now and then. As nothing races, the result of every call
- * is known in advance: a simple copy of all timers says what must happen.
+ * is known beforehand, from a simple copy of all timers.
  *
  * All events depend on the options alone: two runs with the same options have the same digest.
  */
@@ -19,20 +19,20 @@
 struct stepped_options {
     uint64_t seed;
     uint64_t worker_count_max;
-    uint64_t step_count; /* 0: until the time is over */
+    uint64_t step_count; /* 0: until duration_ns is over */
     uint64_t duration_ns;
 };
 
 struct stepped_result {
     uint64_t steps;
-    uint64_t digest; /* of all that happened */
+    uint64_t digest; /* a hash of all events */
     uint64_t started, fired, cancelled, handed_back;
     uint64_t reset, ended; /* ended: ran for the last time */
     uint64_t joined, left, jumps, refused;
     struct audit audit;
 };
 
-/* A negative errno: it could not begin. Otherwise the audit says how it went. */
+/* Returns a negative errno if it could not begin. Otherwise the audit has the result. */
 int stepped_run(const struct stepped_options *options, struct status *status, struct stepped_result *ret_result);
 
 #endif

@@ -19,10 +19,10 @@ enum subject_state { SUBJECT_FREE, SUBJECT_PENDING, SUBJECT_RUNNING };
 /* The simple copy of a timer. */
 struct subject {
     verge_timer timer;
-    uint64_t earliest_ns, latest_ns; /* its deadline is one of these: the same but for a window */
+    uint64_t earliest_ns, latest_ns; /* its deadline is in this range; they differ only if it has a window */
     enum subject_state state;
-    bool will_run_again; /* running, and reset */
-    bool was_cancelled;  /* running, and cancelled */
+    bool will_run_again; /* it is running, and was reset meanwhile */
+    bool was_cancelled;  /* it is running, and was cancelled meanwhile */
 };
 
 struct stepped {
@@ -36,21 +36,21 @@ struct stepped {
     struct subject subjects[SUBJECT_COUNT];
     uint64_t random;
     uint64_t precision_ns;
-    uint64_t pace_ns;           /* the clock goes on by less at a time */
-    uint64_t churn_one_in;      /* so many chances to join or leave, one is taken */
-    uint64_t cancels_in_16;     /* of what is done to timers */
+    uint64_t pace_ns;           /* the clock moves by less than this at a time */
+    uint64_t churn_one_in;      /* a worker joins or leaves at one in so many chances */
+    uint64_t cancels_in_16;     /* of 16 operations on timers, so many are cancels */
     bool is_quiet;              /* callbacks do nothing but note that they ran */
-    char problem[PROBLEM_SIZE]; /* the first that was found */
+    char problem[PROBLEM_SIZE]; /* the first problem that was found */
 };
 
-/* stepped_timers.c: operations on timers and what must come of them; from outside and in callbacks. */
+/* stepped_timers.c: operations on timers, from outside and in callbacks, and what their results must be. */
 void stepped_start(struct stepped *stepped);
 void stepped_act_on(struct stepped *stepped, struct subject *subject);
 struct subject *stepped_any_subject(struct stepped *stepped);
 void stepped_visit_pending(void *context, const verge_pending *pending);
 
 /* stepped.c */
-void stepped_note(struct stepped *stepped, uint64_t value); /* into the digest */
+void stepped_note(struct stepped *stepped, uint64_t value); /* adds a value to the digest */
 void stepped_fail(struct stepped *stepped, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t stepped_now(struct stepped *stepped);
 

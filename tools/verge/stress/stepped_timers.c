@@ -15,7 +15,7 @@ static bool memory_may_fail(struct stepped *stepped) {
     return atomic_load(&stepped->memory.fail_every) != 0;
 }
 
-/* From next to nothing to a minute, sometimes years ahead, sometimes in the past, never VERGE_NEVER. */
+/* Returns a deadline up to a minute ahead, sometimes years ahead, sometimes in the past, never VERGE_NEVER. */
 static uint64_t random_deadline(struct stepped *stepped) {
     uint64_t now_ns = stepped_now(stepped);
     uint64_t kind = random_below(&stepped->random, 16);
@@ -83,7 +83,7 @@ static void act_in_callback(struct stepped *stepped, struct subject *self, verge
     }
 }
 
-static struct stepped *the_run; /* an argument is the subject; there is one run at a time */
+static struct stepped *the_run; /* a callback's argument is the subject; there is only one run at a time */
 
 static void run_callback(const verge_firing *firing) {
     struct stepped *stepped = the_run;
@@ -102,7 +102,7 @@ static void run_callback(const verge_firing *firing) {
     stepped->result->ended += !subject->will_run_again;
 }
 
-/* ---- from outside, or from a callback ---- */
+/* ---- operations, from outside or in a callback ---- */
 
 void stepped_start(struct stepped *stepped) {
     struct subject *subject = stepped_any_subject(stepped);

@@ -28,7 +28,7 @@
 
 enum { STREAM_COUNT = 48, STREAMS_PER_WRITER = 6, WRITER_COUNT = STREAM_COUNT / STREAMS_PER_WRITER, BUFFER_SIZE = 512 };
 
-/* A round may have as many workers as a runtime ever has. */
+/* A runtime has a limit on how many workers it ever has, and so has a round. */
 enum { WORKERS_OF_A_ROUND = VERGE_RUNTIME_WORKERS_MAX - 10 };
 
 static const uint64_t round_ns = 2 * SECOND;
@@ -50,7 +50,7 @@ struct stream {
     struct round *round;
     int reader_fd, writer_fd;
     uint64_t written, read;
-    uint64_t random; /* the reader's */
+    uint64_t random; /* for the reader */
     atomic_bool is_shut;
     atomic_bool has_ended;
     _Atomic(uint64_t) progress; /* calls of the reader that have returned */
@@ -72,10 +72,10 @@ struct round {
     uint64_t end_ns;
     atomic_bool must_end;
     _Atomic(uint64_t) *findings;
-    _Atomic(int) error; /* the first that was found */
+    _Atomic(int) error; /* the first error that was found */
     struct stream streams[STREAM_COUNT];
     struct writer writers[WRITER_COUNT];
-    uint32_t workers[WORKERS_OF_A_ROUND]; /* that may be retired */
+    uint32_t workers[WORKERS_OF_A_ROUND]; /* workers that may be retired */
     uint32_t worker_count, workers_begun;
 };
 
@@ -100,7 +100,7 @@ static void be_busy(uint64_t *random) {
     }
 }
 
-/* Whether a call has simply timed out. Otherwise a negative result is a finding. */
+/* Whether a call has timed out, at its deadline or later. Other negative results are findings. */
 static bool has_timed_out(struct round *round, int64_t result, uint64_t deadline_ns) {
     if (result == -ETIMEDOUT && verge_now() < deadline_ns) {
         find(round, FINDING_EARLY, 0);
@@ -185,7 +185,7 @@ static void write_some(struct writer *writer, struct stream *stream) {
     stream->writes++;
 }
 
-/* Several readers become ready at once, which is what other workers steal. */
+/* Makes several readers ready at once, so that other workers have something to steal. */
 static intptr_t be_a_writer(void *argument) {
     struct writer *writer = argument;
     while (!atomic_load(&writer->round->must_end)) {
@@ -253,7 +253,7 @@ static intptr_t be_the_first(void *argument) {
         (void)verge_sleep(random_below(&round->random, 20 * MS));
     }
     atomic_store(&round->must_end, true);
-    if (error != 0) { /* some have nobody to write to, or to read from */
+    if (error != 0) { /* some tasks are missing, so others would wait for ever */
         verge_runtime_stop(round->runtime);
         find(round, FINDING_ERROR, error);
     }
@@ -264,18 +264,18 @@ static intptr_t be_the_first(void *argument) {
     return 0;
 }
 
-/* ---- a thread that looks whether every reader goes on ---- */
+/* ---- a thread that checks that every reader makes progress ---- */
 
 struct watchdog {
     pthread_t thread;
     pthread_mutex_t lock;
     struct round *round; /* under the lock; NULL: between two rounds */
     uint64_t progress[STREAM_COUNT];
-    unsigned still_s[STREAM_COUNT]; /* for so long */
+    unsigned still_s[STREAM_COUNT]; /* seconds without progress */
     atomic_bool must_stop;
 };
 
-/* The test cannot go on: a task that hangs cannot be ended. */
+/* Prints all tasks and ends the process, as a task that hangs cannot be ended. */
 static void give_up(const struct round *round, size_t stream) {
     (void)fflush(stdout);
     (void)fprintf(stderr,
@@ -368,7 +368,7 @@ static int create_runtime(struct round *round, const verge_allocator *allocator)
     verge_runtime_options options;
     (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count =
-        1 + (uint32_t)random_below(&round->random, round->options->worker_count_max < 4 ? 1 : 3); /* others come */
+        1 + (uint32_t)random_below(&round->random, round->options->worker_count_max < 4 ? 1 : 3); /* others may join */
     options.precision_ns = UINT64_C(1) << (10 + random_below(&round->random, 11));
     options.allocator = allocator;
     for (uint32_t i = 1; i < options.worker_count; i++) {
@@ -411,7 +411,8 @@ static uint64_t resident_bytes(void) {
     return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Memory is flat: it did not grow by a quarter after the first quarter. Short runs are still warming up. */
+/* Memory must be flat: after the first quarter of the run, it must not grow by a quarter. Short runs are not checked,
+ * as they are still warming up. */
 static void conclude(struct tasks_result *result, _Atomic(uint64_t) *findings, int found, uint64_t bytes_kept,
                      uint64_t took_ns) {
     struct audit *audit = &result->audit;

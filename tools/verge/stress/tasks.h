@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks that read and write under deadlines, on workers that steal them from each other, come and go. The test consists
- * of rounds. Each round has a runtime of its own, and ends with an audit: so a long test has as many workers as it
- * likes, and memory that is lost in a round shows.
+ * Tasks that read and write under deadlines, on workers that steal tasks from each other, join and leave. The test
+ * consists of rounds. Each round has a runtime of its own, and ends with an audit. So a long test may have any number
+ * of workers, and memory that a round leaks is found.
  */
 #ifndef VERGE_TOOL_STRESS_TASKS_H
 #define VERGE_TOOL_STRESS_TASKS_H
@@ -15,13 +15,13 @@
 struct tasks_options {
     uint64_t seed;
     uint64_t duration_ns;
-    uint32_t worker_count_max; /* at a time */
+    uint32_t worker_count_max; /* at one time */
 };
 
 struct tasks_result {
     const char *backend;
     uint64_t rounds, tasks;
-    uint64_t reads, writes, bytes; /* bytes: that were read */
+    uint64_t reads, writes, bytes; /* bytes: as many were read */
     uint64_t timeouts;
     uint64_t migrated; /* tasks that changed their worker */
     uint64_t joined, left;
@@ -29,8 +29,8 @@ struct tasks_result {
     struct audit audit;
 };
 
-/* A negative errno: it could not begin. Otherwise the audit says how it went. If a task hangs, the process ends: the
- * tasks are printed before that. */
+/* Returns a negative errno if it could not begin. Otherwise the audit has the result. If a task hangs, all tasks are
+ * printed, and the process ends. */
 int tasks_run(const struct tasks_options *options, struct status *status, struct tasks_result *ret_result);
 
 #endif

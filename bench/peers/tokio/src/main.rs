@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What bench/tasks/task_share.c measures, by tokio's tasks: two that send each other messages, and a tree of a million that are
-// spawned and joined.
+// Measures with tasks of tokio what bench/tasks/task_share.c measures with tasks of verge: two that send each other
+// messages, and a tree of a million that are spawned and joined.
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
