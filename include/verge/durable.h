@@ -435,7 +435,7 @@ typedef struct verge_durable_stats {
     uint64_t unknown;  /* rows whose handler is not registered on this node; each scan counts them again */
     uint64_t commits;  /* of calls; a commit starts started / commits timers on average */
     uint64_t firings;  /* batches that were fired, or tried */
-    uint64_t queries;  /* for leases and the window, since that connection was made */
+    uint64_t queries;  /* for leases and the window */
     uint64_t connects; /* connections to the store that were made, by all threads */
     uint64_t window;   /* timers in memory */
     uint64_t shards;   /* shards that this node owns */

@@ -221,6 +221,9 @@ class durable {
 
     [[nodiscard]] std::optional<id> find(const std::string &handler, std::string_view key) {
         id timer = 0;
+        if (key.empty()) {
+            return std::nullopt; // as for start: no key
+        }
         const int error = verge_durable_find(durable_, handler.c_str(), key.data(), key.size(), &timer);
         if (error == -ENOENT) {
             return std::nullopt;

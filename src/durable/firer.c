@@ -440,6 +440,20 @@ static void note_success(verge_durable *durable, int error, bool has_run) {
     (void)pthread_cond_broadcast(&durable->due); /* wakes firers that had to wait (is_held) */
 }
 
+/* Whether the batch was lost because of a handler that is slower than the lease. True once, also if the same timer is
+ * tried again. */
+static bool is_undone(verge__firer *firer, int error) {
+    verge_durable *durable = firer->durable;
+    if (!verge__is_lost(error) || firer->slowest_ns <= durable->options.lease_ns) {
+        return false;
+    }
+    verge__lock(durable);
+    const bool is_new = durable->said.undone_id != firer->slowest_id;
+    durable->said.undone_id = firer->slowest_id;
+    verge__unlock(durable);
+    return is_new;
+}
+
 /* Tells the log which timers have died, and why a transaction may have been lost while handlers ran. */
 static void tell_batch(verge__firer *firer, int error) {
     verge_durable *durable = firer->durable;
@@ -454,10 +468,8 @@ static void tell_batch(verge__firer *firer, int error) {
                 fired->row.attempt, fired->reason);
         }
     }
-    if (verge__is_lost(error) && firer->slowest_ns > durable->options.lease_ns &&
-        durable->said.undone_id != firer->slowest_id) { /* not again when the same timer is tried again */
+    if (is_undone(firer, error)) {
         const char *handler = durable->handlers[firer->slowest_handler].name;
-        durable->said.undone_id = firer->slowest_id;
         verge__log(durable,
                    &(verge_durable_message){
                        .event = VERGE_DURABLE_UNDONE, .error = error, .id = firer->slowest_id, .handler = handler},

@@ -487,7 +487,8 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
         return FAILED_NAP_NS;
     }
     verge__lock(durable);
-    durable->stats.queries = durable->keeper.connection->query_count;
+    durable->stats.queries += durable->keeper.connection->query_count;
+    durable->keeper.connection->query_count = 0;
     const uint64_t now_ns = verge__local_now(durable);
     uint64_t next_ns = durable->keeper.renew_at_ns < durable->keeper.scan_at_ns ? durable->keeper.renew_at_ns
                                                                                 : durable->keeper.scan_at_ns;

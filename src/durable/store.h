@@ -147,7 +147,7 @@ typedef struct verge__connection {
     uint64_t now_ns;      /* store time, from the last answer that had it */
     uint64_t asked_ns;    /* monotonic times before and after that answer */
     uint64_t answered_ns;
-    uint64_t query_count;
+    uint64_t query_count; /* that the keeper has not added to the statistics yet */
 } verge__connection;
 
 typedef void (*verge__visit_row)(void *context, const verge__row *row);

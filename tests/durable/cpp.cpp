@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
         const std::string handler = "nobody";
         MUST(timers.start_in(db, verge::durable::request_of(handler, "mine", "three")).has_value());
         MUST(sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
-        MUST(!timers.find("nobody", "three"));
+        MUST(!timers.find("nobody", "three") && !timers.find("nobody", std::string_view()));
 
         // Handlers of the whole cluster, and a handler that is told to stop when the node is closed.
         verge_durable_control control;
