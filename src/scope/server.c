@@ -307,8 +307,12 @@ static int send_events(client *client_, const verge__request *request) {
 static bool read_number(const char **at, const char *end, uint64_t *ret_number) {
     const char *first = *at;
     *ret_number = 0;
-    while (*at < end && **at >= '0' && **at <= '9' && *ret_number < UINT64_MAX / 10) {
-        *ret_number = *ret_number * 10 + (uint64_t)(*(*at)++ - '0');
+    while (*at < end && **at >= '0' && **at <= '9') {
+        const uint64_t digit = (uint64_t)(*(*at)++ - '0');
+        if (*ret_number > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        *ret_number = *ret_number * 10 + digit;
     }
     return *at > first;
 }

@@ -2,6 +2,7 @@
 /* Threads that start, cancel and run timers, tasks that sleep, and a wheel that is polled, all looked at: what
  * ThreadSanitizer is to see. */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -330,8 +331,52 @@ static void panels_show_what_they_are_asked_for(void **state) {
     assert_int_equal(stopped.released, VERGE_SCOPE_PANELS_MAX - 1);
 }
 
+static size_t ask_nothing(void *context, verge_scope_figure *ret_figures, size_t count) {
+    (void)context;
+    (void)ret_figures;
+    (void)count;
+    return 0;
+}
+
+static size_t list_one(void *context, verge_scope_item *ret_items, size_t count) {
+    const uint64_t *id = context;
+    assert_true(count > 0);
+    ret_items[0] = (verge_scope_item){.id = *id, .group = "All", .name = "it", .actions = {"retry"}};
+    return 1;
+}
+
+static int act_on(void *context, uint64_t id, const char *action) {
+    const uint64_t *expected = context;
+    return id == *expected && strcmp(action, "retry") == 0 ? 0 : -ENOENT;
+}
+
+/* An item may have every number, also the largest. A larger one is no number: cut to 64 bits, the first would be 4. */
+static void items_have_every_number(void **state) {
+    (void)state;
+    static const uint64_t ids[] = {4, 0, 1, UINT64_MAX / 10, UINT64_MAX / 10 + 1, UINT64_MAX - 5, UINT64_MAX};
+    verge_scope *scope = peer_scope(NULL, NULL);
+    const uint16_t port = peer_port(scope);
+    char fields[96], path[128];
+    (void)snprintf(fields, sizeof(fields), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", port);
+    uint64_t id;
+    verge_scope_panel *panel = NULL;
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        id = ids[i];
+        assert_int_equal(verge_scope_add_panel(scope, "items", ask_nothing, NULL, &id, &panel), 0);
+        assert_int_equal(verge_scope_set_items(panel, list_one, act_on), 0);
+        const unsigned number = (unsigned)i + 1; /* of the panel */
+        (void)snprintf(path, sizeof(path), "/" TOKEN "/act/%u/%" PRIu64 "/retry", number, id);
+        assert_int_equal(peer_status(peer_ask(port, "POST", path, fields)), 200);
+        (void)snprintf(path, sizeof(path), "/" TOKEN "/act/%u/%" PRIu64 "0/retry", number, UINT64_MAX / 10 + 1 + i);
+        assert_int_equal(peer_status(peer_ask(port, "POST", path, fields)), 404);
+        assert_int_equal(verge_scope_remove_panel(panel), 0);
+    }
+    assert_int_equal(verge_scope_destroy(scope), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_have_every_number),
         cmocka_unit_test(all_is_looked_at_while_it_runs),
         cmocka_unit_test(wheels_come_and_go),
         cmocka_unit_test(a_wheel_is_copied_once_a_look),
