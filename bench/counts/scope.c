@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,13 @@ __attribute__((noinline)) int pairs(verge_service *service, uint64_t deadline_ns
     return failures;
 }
 
+enum {
+    PIECES = 8, /* two events at least: scope has looked twice */
+    BATCH = 1000,
+};
+
+static _Atomic(int) pieces; /* of the answer that have come */
+
 /* Reads events until the scope ends. */
 static void *look_on(void *path) {
     static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -44,6 +52,7 @@ static void *look_on(void *path) {
         abort();
     }
     while (read(fd, bytes, sizeof(bytes)) > 0) {
+        atomic_fetch_add(&pieces, 1);
     }
     (void)close(fd);
     return NULL;
@@ -72,13 +81,20 @@ int main(int argc, char **argv) {
             pthread_create(&reader, NULL, look_on, path + 5) != 0) {
             return 2;
         }
-        const struct timespec second = {.tv_sec = 1};
-        (void)nanosleep(&second, NULL); /* from here on, the client looks */
+        const struct timespec nap = {.tv_nsec = 10000000};
+        while (atomic_load(&pieces) < PIECES) {
+            (void)verge_worker_run_once(worker, 0);
+            (void)nanosleep(&nap, NULL);
+        } /* from here on, the client looks */
     }
     const uint64_t deadline_ns = verge_service_exact_now(service) + UINT64_C(3600000000000);
     int failures = pairs(service, deadline_ns, 1000); /* warm up */
     (void)verge_worker_run_once(worker, 0);
-    failures += pairs(service, deadline_ns, count);
+    for (long done = 0; done < count;
+         done += BATCH) { /* between two passes of its worker, a thread takes few samples */
+        failures += pairs(service, deadline_ns, BATCH);
+        (void)verge_worker_run_once(worker, 0);
+    }
     if (is_on) {
         (void)verge_scope_destroy(scope);
         (void)pthread_join(reader, NULL);

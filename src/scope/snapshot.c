@@ -153,7 +153,7 @@ static void write_picture(verge__text *text, const verge__picture_copy *copy, co
     verge__json_number(text, "tick", copy->tick);
     verge__json_number(text, "tick_ns", copy->tick_shift < 64 ? UINT64_C(1) << copy->tick_shift : 0);
     verge__json_number(text, "now_ns", copy->now_ns);
-    verge__json_number(text, "entries", copy->node_count);
+    verge__json_number(text, "nodes", copy->node_count);
     verge__json_begin(text, "levels", '[');
     for (uint32_t i = 0; i < copy->level_count; i++) {
         verge__json_begin(text, NULL, '{');

@@ -545,9 +545,9 @@ function stuckWorker(now, shown) {
   return (now.workers || []).find((w) => w.state === 'stuck' && (w.kind ? w.kind + ', ' : '') + 'worker ' + w.id === shown.name);
 }
 function levelText(level, shown, i) {
-  const slot = shown.tick_ns * Math.pow(2, level.shift), entries = level.cells.reduce((a, b) => a + b, 0);
+  const slot = shown.tick_ns * Math.pow(2, level.shift), nodes = level.cells.reduce((a, b) => a + b, 0);
   const long = slot < 1e9 ? duration(slot) : seconds(Math.round(slot / 1e9));
-  return 'Level ' + i + ': ' + count(level.slots) + ' slots of ' + long + ', ' + several(entries, 'entry', 'entries');
+  return 'Level ' + i + ': ' + count(level.slots) + ' slots of ' + long + ', ' + several(nodes, 'node', 'nodes');
 }
 function renderWheel(now) {
   choose($('wheel-choice'), (now.wheels || []).map((w) => w.name), wheelName);
@@ -575,7 +575,7 @@ function ring(shown, size, n) {
 }
 function drawSlots(shown, size) {
   const colour = style('--heat'), line = style('--line');
-  const id = [shown.name, shown.tick, shown.entries, shownAt, size, colour].join();
+  const id = [shown.name, shown.tick, shown.nodes, shownAt, size, colour].join();
   if (id === ringsDrawn) { return; }
   ringsDrawn = id;
   handColour = style('--ink');
@@ -593,7 +593,7 @@ function drawSlots(shown, size) {
   });
   draw.fillStyle = style('--soft'); draw.textAlign = 'center'; draw.textBaseline = 'middle';
   draw.font = Math.round(size / 30) + 'px system-ui, sans-serif';
-  if (shown.levels.length < 9) { draw.fillText(count(shown.entries), middle, middle); }
+  if (shown.levels.length < 9) { draw.fillText(count(shown.nodes), middle, middle); }
 }
 function drawRings() {
   requestAnimationFrame(drawRings);
