@@ -382,7 +382,7 @@ typedef struct verge_durable_info {
     uint64_t died_ns; /* 0: the timer is pending */
     uint32_t shard;
     uint32_t attempt; /* how many attempts have begun */
-    bool is_running;  /* its handler runs now, outside of a transaction, unless its node has died */
+    bool is_running;  /* its handler runs now, outside of a transaction */
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint8_t key[VERGE_DURABLE_KEY_MAX];
     uint8_t key_size;

@@ -49,7 +49,9 @@ static void read_info(const PGresult *result, int i, verge_durable_info *info) {
     memcpy(info->key, PQgetvalue(result, i, 5), info->key_size);
 }
 
-static const char look_timers[] = "SELECT " INFO_COLUMNS "running, '', 0::bigint, rule FROM verge_timer ";
+static const char look_timers[] =
+    "SELECT " INFO_COLUMNS
+    "(running <> 0 AND due > (SELECT verge_now()))::int::bigint, '', 0::bigint, rule FROM verge_timer ";
 static const char look_dead[] = "SELECT " INFO_COLUMNS "0::bigint, reason, died, rule FROM verge_dead ";
 
 int verge__postgres_look(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload,

@@ -31,16 +31,17 @@ int verge__sqlite_find(verge__connection *connection, const char *handler, const
     return error != 0 ? error : id == 0 ? -ENOENT : 0;
 }
 
-static void read_info(sqlite3_stmt *statement, verge_durable_info *info) {
+/* A claim whose time is over does not run any more: its node has died. */
+static void read_info(const verge__sqlite *c, sqlite3_stmt *statement, verge_durable_info *info) {
     *info = (verge_durable_info){
         .id = (uint64_t)sqlite3_column_int64(statement, 0),
         .due_ns = (uint64_t)sqlite3_column_int64(statement, 1),
         .attempt = (uint32_t)sqlite3_column_int64(statement, 2),
         .period_ns = (uint64_t)sqlite3_column_int64(statement, 3),
         .payload_size = (size_t)sqlite3_column_bytes(statement, 6),
-        .is_running = sqlite3_column_int64(statement, 7) != 0,
         .died_ns = (uint64_t)sqlite3_column_int64(statement, 9),
     };
+    info->is_running = sqlite3_column_int64(statement, 7) != 0 && info->due_ns > c->base.now_ns;
     info->shard = verge__shard_of(info->id);
     const char *handler = (const char *)sqlite3_column_text(statement, 4);
     const char *reason = (const char *)sqlite3_column_text(statement, 8);
@@ -62,10 +63,11 @@ int verge__sqlite_look(verge__connection *connection, uint64_t id, verge_durable
     static const verge__sqlite_statement where[] = {LOOK_TIMER, LOOK_DEAD};
     for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++) {
         sqlite3_stmt *statement = NULL;
-        int error = verge__sq_bind(c, where[i], (const int64_t[]){number(id)}, 1, &statement);
+        int error = verge__sq_read_time(c);
+        VERGE__THEN(error, verge__sq_bind(c, where[i], (const int64_t[]){number(id)}, 1, &statement));
         VERGE__THEN(error, verge__sq_step(c, statement));
         if (error == 1) {
-            read_info(statement, ret_info);
+            read_info(c, statement, ret_info);
             const void *bytes = sqlite3_column_blob(statement, 6);
             if (bytes != NULL && payload != NULL) {
                 memcpy(payload, bytes, ret_info->payload_size < size ? ret_info->payload_size : size);
@@ -85,10 +87,11 @@ int verge__sqlite_list(verge__connection *connection, bool dead, uint64_t after,
     verge__sqlite *c = own(connection);
     sqlite3_stmt *statement = NULL;
     int found = 0;
-    int error = verge__sq_bind(c, dead ? LIST_DEAD : LIST_TIMERS, (const int64_t[]){number(after), number(count)}, 2,
-                               &statement);
+    int error = verge__sq_read_time(c);
+    VERGE__THEN(error, verge__sq_bind(c, dead ? LIST_DEAD : LIST_TIMERS,
+                                      (const int64_t[]){number(after), number(count)}, 2, &statement));
     while (error == 0 && (error = verge__sq_step(c, statement)) == 1) {
-        read_info(statement, &ret_infos[found++]);
+        read_info(c, statement, &ret_infos[found++]);
         error = 0;
     }
     return error != 0 ? error : found;

@@ -21,7 +21,7 @@ static _Atomic(int) wrong;
 static _Atomic(uint64_t) last_id;
 static _Atomic(uint64_t) last_missed;
 static _Atomic(uint32_t) last_attempt;
-static _Atomic(int) gate; /* a handler that waits for it to be opened */
+static _Atomic(int) gate; /* the number that a waiting handler waits for */
 
 static int set_up(void **state) {
     (void)state;
@@ -229,10 +229,31 @@ static void test_running_outside(void **state) {
     verge_durable_info info;
     assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
     assert_true(info.is_running);
-    assert_int_equal(verge_durable_close(durable, 20 * MS), -ETIMEDOUT); /* and it goes on */
+    assert_int_equal(verge_durable_close(durable, 20 * MS), -ETIMEDOUT); /* the node goes on */
     gate = 1;
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
+}
+
+/* A node claims a timer until a time, and dies. */
+static void test_a_claim_that_is_over_is_not_running(void **state) {
+    (void)state;
+    verge_durable *durable = durable_open(url);
+    const verge_durable_id id = schedule(durable, "nobody", 3600 * S, NULL);
+    void *handle = sql_open(url);
+    verge_durable_info info;
+    assert_int_equal(sql_run(handle, "UPDATE verge_timer SET running = 1"), 0);
+    assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
+    assert_true(info.is_running);
+    assert_int_equal(verge_durable_list(durable, false, 0, &info, 1), 1);
+    assert_true(info.is_running);
+    assert_int_equal(sql_run(handle, "UPDATE verge_timer SET due = 1"), 0);
+    assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
+    assert_false(info.is_running);
+    assert_int_equal(verge_durable_list(durable, false, 0, &info, 1), 1);
+    assert_false(info.is_running);
+    sql_close(handle);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
 static void test_cancel_while_running_outside(void **state) {
@@ -243,8 +264,8 @@ static void test_cancel_while_running_outside(void **state) {
     WAIT_UNTIL(runs == 1);
     assert_int_equal(verge_durable_cancel(durable, id), VERGE_RUNNING);
     assert_int_equal(verge_durable_cancel(durable, id), -ENOENT);
-    gate = 2;                                                       /* it wants to be tried again, and is not */
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0); /* waits for it */
+    gate = 2;                                                       /* the handler returns RETRY, which has no effect */
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0); /* waits for the handler */
     assert_int_equal(runs, 1);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
 }
@@ -264,7 +285,7 @@ static void test_reset_while_running_outside(void **state) {
 
 /* ---- D6 ---- */
 
-/* A node that has read the window, and does not do so again for half an hour. One timer has run. */
+/* Opens a node that has read its window, and does not read it again for half an hour. One timer has run. */
 static verge_durable *open_without_scans(void) {
     verge_durable *durable;
     verge_durable_options options = durable_options(url);
@@ -282,13 +303,13 @@ static verge_durable *open_client(void) {
     verge_durable *client;
     verge_durable_options options = durable_options(url);
     options.client = true;
-    options.rescan_ns = options.horizon_ns = 10 * MS; /* what is due later than that is far */
+    options.rescan_ns = options.horizon_ns = 10 * MS; /* timers that are due later are not in the window */
     options.lease_ns = 60 * S;
     assert_int_equal(verge_durable_open(&options, &client), 0);
     return client;
 }
 
-/* The node knows what it has scheduled and moved itself. Of what others do, notifications tell. */
+/* A node knows the timers that it has scheduled or moved itself. Notifications tell it what others do. */
 static void test_no_scan_is_waited_for(void **state) {
     (void)state;
     verge_durable *durable = open_without_scans();
@@ -310,11 +331,11 @@ static void test_no_scan_is_waited_for(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* A user's transaction may be committed long after the timer was due, however far that was when it was scheduled. */
+/* A user's transaction may be committed long after its timer was due, even if that was far ahead at first. */
 static void test_a_late_commit_is_told(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
-        skip(); /* there are no notifications */
+        skip(); /* SQLite has no notifications */
     }
     verge_durable *durable = open_without_scans();
     verge_durable *client = open_client();
@@ -338,7 +359,7 @@ static void *schedule_in_thread(void *client) {
     return (void *)(uintptr_t)request.due_ns;
 }
 
-/* The same of a transaction of ours, which waits for a lock in its commit. */
+/* The same for a transaction of the library, which waits for a lock in its commit. */
 static void test_a_late_commit_of_a_node_is_told(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -349,7 +370,7 @@ static void test_a_late_commit_of_a_node_is_told(void **state) {
     void *handle = sql_open(url);
     pthread_t thread;
     assert_int_equal(sql_run(handle, "BEGIN; LOCK TABLE verge_mark"), 0);
-    const uint64_t due_ns = verge_durable_now(client) + 300 * MS; /* later than that of the timer */
+    const uint64_t due_ns = verge_durable_now(client) + 300 * MS; /* later than the timer is due */
     assert_int_equal(pthread_create(&thread, NULL, schedule_in_thread, client), 0);
     WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = "
                                   "'verge_mark'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = "
@@ -382,7 +403,7 @@ static void wake_by_handler(verge_durable *durable, verge_durable_id id) {
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
 }
 
-/* As test_no_scan_is_waited_for, of timers that are moved in a handler, or were dead. */
+/* As test_no_scan_is_waited_for, for timers that are moved by a handler, or were dead. */
 static void test_no_scan_finds_what_is_woken(void **state) {
     (void)state;
     verge_durable *durable = open_without_scans();
@@ -418,7 +439,7 @@ static verge_durable_verdict write_twice(const verge_durable_firing *firing) {
     runs++;
     last_attempt = firing->attempt;
     verge_durable_retry_after(firing, 10 * MS);
-    if (firing->attempt == 2) { /* a statement that fails, and the handler does not care */
+    if (firing->attempt == 2) { /* a statement fails, and the handler ignores it */
         (void)sql_run(verge_durable_transaction(firing), "INSERT INTO no_such_table VALUES (1)");
         return durable_is_postgres() ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
     }
@@ -533,7 +554,7 @@ static void test_dead_letters(void **state) {
     assert_int_equal(info.attempt, 4);
     assert_string_equal(info.reason, "its attempts are used up");
     assert_int_equal(verge_durable_cancel(durable, id), -ENOENT);
-    /* the key is free, so the dead one cannot come back while another has it */
+    /* the key was free, so another timer has taken it: meanwhile the dead one cannot come back */
     const verge_durable_id other = schedule(durable, "other", 3600 * S, "key");
     const verge_durable_id same_key = schedule(durable, "doomed", 3600 * S, "key");
     assert_int_equal(verge_durable_retry(durable, id), -EEXIST);
@@ -582,7 +603,7 @@ static void test_periodic(void **state) {
     assert_int_equal(verge_durable_cancel(durable, id), 0);
     assert_int_equal(verge_durable_register(durable, "skip", note, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &skip, &id), 0);
-    WAIT_UNTIL(runs == 12); /* the latest of it */
+    WAIT_UNTIL(runs == 12); /* only the last tick */
     assert_int_equal(last_missed, 10);
     verge_durable_info info;
     WAIT_UNTIL(verge_durable_get(durable, id, &info, NULL, 0) == 0 && info.due_ns > now_ns);
@@ -640,14 +661,14 @@ static void test_rate(void **state) {
         (void)schedule(durable, "slow", 0, NULL);
     }
     WAIT_UNTIL(runs == 30);
-    assert_true(verge_durable_now(durable) - began_ns >= 280 * MS); /* 29 intervals, but for the precision */
+    assert_true(verge_durable_now(durable) - began_ns >= 280 * MS); /* 29 intervals, less the precision */
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
 /* ---- tasks ---- */
 
 #if defined(__SANITIZE_THREAD__) || defined(VERGE_FEW_TASKS)
-enum { TASKS = 100 }; /* it has memory for few */
+enum { TASKS = 100 }; /* there is memory for few tasks only */
 #else
 enum { TASKS = 1000 };
 #endif
@@ -701,7 +722,7 @@ static void test_tasks_are_suspended(void **state) {
     const verge_durable_stats stats = stats_of(in_tasks);
     assert_int_equal(stats.started, TASKS);
     assert_int_equal(stats.cancelled, TASKS);
-    assert_true(stats.commits < TASKS); /* one thread had many under way: they have shared commits */
+    assert_true(stats.commits < TASKS); /* tasks of one thread have shared commits */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
     assert_int_equal(verge_runtime_run(runtime, call_in_cancelled_task, NULL, &result), 0);
     const int64_t rows = sql_ask(url, "SELECT count(*) FROM verge_timer");
@@ -741,6 +762,7 @@ int main(void) {
         ON_A_STORE(test_cancel_and_reset),
         ON_A_STORE(test_info),
         ON_A_STORE(test_running_outside),
+        ON_A_STORE(test_a_claim_that_is_over_is_not_running),
         ON_A_STORE(test_cancel_while_running_outside),
         ON_A_STORE(test_reset_while_running_outside),
         ON_A_STORE(test_no_scan_is_waited_for),
