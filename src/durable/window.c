@@ -10,7 +10,8 @@
  *   V4  a hint that is held is in the list of its handler; handlers count their hints
  *   V5  a hint that waits or is held is due by read_until_ns (keeper.c). If a timer is moved beyond that time, its hint
  *       is dropped to make room; a later scan finds the row. (If the store's clock is set back, read_until_ns gets
- *       smaller, and V5 may not hold for a while.)
+ *       smaller, and V5 may not hold for a while. A scan that has read the row before it was moved files the timer at
+ *       its old time again: then it has a place until that time, and firing finds that the row is due later.)
  *   V6  released_count of a handler is the number of its hints with is_released; each of these waits
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers with limits: their timers neither keep others from running, nor are they forgotten. */
+/* Handlers with limits: their timers do not keep others from running, and all of them run in the end. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static char url[512];
 static verge_durable *durable;
 static _Atomic(int) slow_runs;
 static _Atomic(int) quick_runs;
-static sem_t gate; /* which slow handlers wait for */
+static sem_t gate; /* slow handlers wait for it */
 
 static int set_up(void **state) {
     (void)state;
@@ -115,7 +115,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
 }
 
-/* One batch at a time: the handler is free again when the batch has ended, and all run. */
+/* One batch runs at a time. When it has ended, the handler is free again, and in the end all timers run. */
 static void test_a_concurrency_holds_and_lets_go(void **state) {
     (void)state;
     verge_durable_handler_options options;
@@ -151,12 +151,14 @@ static void test_moved_timers_keep_no_places(void **state) {
     }
     assert_int_equal(verge_durable_start_many(durable, requests, MOVED, ids), MOVED);
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.window == MOVED);
-    for (int i = 0; i < MOVED; i++) {
-        assert_int_equal(verge_durable_reset(durable, ids[i], verge_durable_now(durable) + UINT64_C(30) * 86400 * S),
-                         0);
+    for (int tries = 0; stats.window != 0; tries++) {
+        assert_true(tries < 100); /* the scans of the beginning are over then: see V5 in window.c */
+        for (int i = 0; i < MOVED; i++) {
+            assert_int_equal(
+                verge_durable_reset(durable, ids[i], verge_durable_now(durable) + UINT64_C(30) * 86400 * S), 0);
+        }
+        assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
     }
-    assert_int_equal(verge_durable_get_stats(durable, &stats), 0);
-    assert_int_equal(stats.window, 0);
     schedule_some("quick", 1, NULL);
     WAIT_UNTIL(quick_runs == 1);
 }
@@ -183,7 +185,7 @@ static verge_durable_verdict extend_inside(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-/* It moves the end of the claim, and a handler whose timer was cancelled is told so. */
+/* The sign of life moves the end of the claim. A handler whose timer was cancelled gets an error from it. */
 static void test_a_handler_outside_extends_its_time(void **state) {
     (void)state;
     verge_durable_handler_options options;
@@ -215,8 +217,8 @@ static void test_a_handler_outside_extends_its_time(void **state) {
 
 /* ---- after a death ---- */
 
-/* The shards are those of a node that has died, so this one is careful. A handler outside that does not return stops no
- * other timers: its attempt is counted. */
+/* The shards belonged to a node that has died, so this node is careful (firer.c). A handler outside that
+ * does not return stops no other timers: its attempt is counted. */
 static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
     (void)state;
     verge_durable_handler_options options;
@@ -250,7 +252,7 @@ static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
 
 /* ---- a handler that is slower than the lease ---- */
 
-/* Waits until the server has ended the transaction, as that stood still for as long as the lease. */
+/* Waits until the server has ended the transaction, which stood still for as long as the lease. */
 static verge_durable_verdict slower_than_the_lease(const verge_durable_firing *firing) {
     char text[100];
     const int64_t pid = sql_number(verge_durable_transaction(firing), "SELECT pg_backend_pid()");
@@ -263,7 +265,7 @@ static verge_durable_verdict slower_than_the_lease(const verge_durable_firing *f
     return slow(firing);
 }
 
-/* Its attempts are counted, and then it is dead. The other timers of its batch are done. */
+/* The attempts of the slow timer are counted, and then it is dead. The other timers of its batch run. */
 static void test_slower_than_the_lease(void **state) {
     (void)state;
     enum { BEFORE = 9 };
