@@ -53,7 +53,7 @@ active proctype clock() {
     ended++
 }
 
-/* Leases end when their node is silent for too long: at any time. */
+/* A lease ends when its node has been silent for too long. In the model, this may be at any time. */
 active proctype silence() {
     do
     :: lease_over = true
@@ -62,9 +62,10 @@ active proctype silence() {
     ended++
 }
 
-/* P3: the commit is told, or the connection breaks and nobody knows what became of it: the server may still commit, may have
- * lost it in a crash, or gives up the connection. The scheduler asks, by the mark of the transaction (postgres_connection.c), and repeats
- * what was not committed with the same id, which waits for the end of the transaction that has inserted it. */
+/* P3: the scheduler is told of the commit, or the connection breaks, and the outcome is unknown. Then the server may
+ * still commit, may have lost the transaction in a crash, or gives up the connection. The scheduler asks by the mark of
+ * the transaction (postgres_connection.c). If the transaction was not committed, the scheduler inserts the timer again
+ * with the same id. This insert waits for the end of the transaction that has inserted the id before. */
 active proctype server() {
     (commit_lost || promised);
     atomic {
@@ -86,7 +87,7 @@ active proctype scheduler() {
         atomic { rows = rows + 1; promised = true }
 #else
 #ifdef M_NUMBER_AGAIN
-        if /* a number that the server had not written before a crash is another transaction's after it */
+        if /* after a crash, a number that was not written before is given to another transaction */
         :: transaction_over -> promised = true
         fi
 #else
@@ -248,7 +249,7 @@ proctype node(byte me) {
                    fi
 #endif
                }
-            :: mine = 0 /* dies: the claim is over when its time is */
+            :: mine = 0 /* dies: the claim ends when its time is over */
             fi
         :: else
         fi

@@ -28,25 +28,25 @@
  * cancel) and of service (-DWATCHED: workers rescue each other, rescue.pml).
  */
 #ifndef LIVES
-#define LIVES 1 /* starts; -DSTARTED=1, =2: it is started already, on that worker, and there are none */
+#define LIVES 1 /* starts. -DSTARTED=1, =2: the timer is already started on that worker, and LIVES does not count */
 #endif
 #ifndef MORE_LIVES
-#define MORE_LIVES 0 /* or so many, after that */
+#define MORE_LIVES 0 /* starts in the case of STARTED */
 #endif
 #ifndef REMOTE_CALLS
 #define REMOTE_CALLS 2 /* cancels and resets by the remote thread */
 #endif
 #ifndef STAYER_CALLS
-#define STAYER_CALLS 0 /* the same by worker 1, also inside the callback */
+#define STAYER_CALLS 0 /* cancels and resets by worker 1, also inside the callback */
 #endif
 #ifndef LEAVER_CALLS
-#define LEAVER_CALLS 0 /* and by worker 2 */
+#define LEAVER_CALLS 0 /* cancels and resets by worker 2 */
 #endif
 #ifndef STAYER_BLOCKS
 #define STAYER_BLOCKS 0 /* WATCHED: callbacks of other timers on worker 1 */
 #endif
 #ifndef LEAVER_BLOCKS
-#define LEAVER_BLOCKS 0 /* and on worker 2 */
+#define LEAVER_BLOCKS 0 /* WATCHED: callbacks of other timers on worker 2 */
 #endif
 
 #define FREE 0
@@ -233,7 +233,7 @@ inline start_there() {
 
 /* ---- T6 to T9: src/service/cancel.c ---- */
 
-/* verge__free_or_send: w is what the word was before the caller ended it; what was LINKED is freed by who takes it */
+/* verge__free_or_send: w is the word before the caller ended the timer. A LINKED record is freed by who takes it */
 inline give_up() {
     if
     :: has(w, LINKED)
@@ -464,7 +464,7 @@ inline choose_handle() {
     fi
 }
 
-/* Between two calls a thread has nothing in its hands: spin shall not tell apart what is the same. */
+/* Between two calls, a thread does not use these variables. They are cleared, so that spin finds fewer states. */
 #define forget atomic { w = 0; to = 0; d = 0; target = 0; handle = 0; verdict = 0; ok = false; is_earlier = false }
 #define forget_pass atomic { due = 0; tick = 0; again = false; is_due = false }
 
@@ -750,7 +750,7 @@ inline leave() {
 #if defined(WATCHED) && !defined(M_RESCUE_INCOMING_LEFT_BEHIND)
     atomic { in_hand[id] = in_hand[id] || in_incoming[id]; in_incoming[id] = false }
 #endif
-    if /* not before: another worker could file it, and an old place here be taken for the one there */
+    if /* not before: another worker could file the record, and an old place here would look like the new one */
     :: in_hand[id] -> pick(); send()
     :: else
     fi;

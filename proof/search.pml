@@ -38,7 +38,7 @@ byte keeps = KEEPS;
 
 /* ---- what happened, for the assertions ---- */
 byte left = 0;      /* tasks that are ready */
-byte searchers = 0; /* runners that believe to be the one */
+byte searchers = 0; /* runners that believe that they are the one that searches */
 #ifdef REAL_TIME
 byte rounds = 0; /* of runner 1, without having slept or taken anything */
 #define count_round if :: id == 1 -> rounds++; assert(rounds <= 3) :: else fi

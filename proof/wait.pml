@@ -69,7 +69,7 @@ byte runs[THREADS]; /* of a record: how many have begun */
 bool is_executing[THREADS];
 bool first_is_waited_for = false; /* the remote thread is in cancel_wait, of the first life of worker 1's record */
 
-/* Between two calls a thread has nothing in its hands: spin shall not tell apart what is the same. */
+/* Between two calls, a thread does not use these variables. They are cleared, so that spin finds fewer states. */
 #define forget \
     atomic { w = 0; to = 0; ok = false; target = 0; handle = 0; verdict = 0; met = 0; in_circle = false; circle_is_real = true }
 
@@ -168,8 +168,8 @@ inline cancel() {
 #define is_life_of(whom) (hop_life == generation_of(word[whom]))
 #endif
 
-/* closes_a_circle: from who is inside the callback that is to be waited for, if that one waits, to whom that one waits
- * for */
+/* closes_a_circle: goes from the callback that is to be waited for to the one for which it waits, if it does, and so
+ * on */
 inline look_for_a_circle() {
     hop = target;
     hop_life = handle;
@@ -188,7 +188,7 @@ inline look_for_a_circle() {
     hop_life = 0
 }
 
-/* Into the list of those that wait inside a callback */
+/* Adds the caller to the list of workers that wait inside a callback */
 inline say_for_whom() {
 #ifndef M_SAYS_NOTHING
     waits_for[id] = target;

@@ -120,7 +120,7 @@ VERGE_API const verge_allocator *verge_allocator_default(void);
 /*
  * For programs that have functions like malloc and free, which their users may replace. verge_host_allocate and
  * verge_host_release make an allocator of them, and align blocks by themselves. Each block takes up to alignment + 8
- * bytes more. Blocks of which verge asks for an alignment of 2 MiB, for huge pages, are aligned to 4096 instead.
+ * bytes more. If verge asks for an alignment of 2 MiB (for huge pages), the block is aligned to 4096 instead.
  *
  *     static const verge_host_memory memory = {my_malloc, my_free};
  *     static const verge_allocator allocator = {verge_host_allocate, verge_host_release, (void *)&memory};

@@ -4,7 +4,7 @@
  * and the worker runs other tasks meanwhile.
  *
  * A thread is started when a call finds none free, up to blocking_thread_max in the options of the runtime. A thread
- * ends when it had nothing to do for blocking_idle_ns. If all threads are busy, calls wait for one, in their order.
+ * that had nothing to do for blocking_idle_ns ends. If all threads are busy, calls wait for one, in their order.
  *
  * A function that has begun cannot be stopped. What happens at the deadline, at that of a scope, or when the task is
  * cancelled therefore depends on who owns the argument:
@@ -19,7 +19,7 @@
  * After every other result the argument is the caller's:
  *   0             the function was called, and *ret_result is what it returned
  *   -EOWNERDEAD   the function was called, and has ended its thread (pthread_exit)
- *   -EAGAIN       not called: no thread can be started, and there is none
+ *   -EAGAIN       not called: the runtime has no thread for it, and none can be started
  *   -ENOMEM       not called: memory ran out
  *   -EINVAL       not called: there is no function
  *   -EPERM        not called: the caller is no task
@@ -39,7 +39,7 @@
 extern "C" {
 #endif
 
-/* Its result goes to *ret_result. */
+/* The function to call. verge_blocking stores its result in *ret_result. */
 typedef intptr_t (*verge_blocking_function)(void *argument);
 
 /* ret_result may be NULL. */

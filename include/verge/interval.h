@@ -47,7 +47,7 @@ typedef enum verge_interval_policy {
 #define VERGE_INTERVAL_TOLERANCE_NS UINT64_C(5000000)
 
 /*
- * You may read all fields, and change these between two ticks; the next tick stays where it is:
+ * You may read all fields. Between two ticks you may change these, which does not move the next tick:
  *   period_ns      not 0. Overdue ticks are counted by the new period.
  *   policy
  *   burst_cap      for burst: at most this many ticks are due at once. 0, the default: any number.

@@ -12,11 +12,11 @@
  *   N2 lossless     if anything was read, written, accepted or opened, the call returns that, even if the deadline came
  *                   or the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was.
  *   N3 no early     -ETIMEDOUT means that the deadline, or that of a scope, has come. There is one exception: the
- *                   system itself returns it for a connection that it has given up (SYN retries, keep-alive,
+ *                   system itself returns -ETIMEDOUT for a connection that it has given up (SYN retries, keep-alive,
  *                   TCP_USER_TIMEOUT). In that case verge_now() is before the deadline, or the next read returns 0 at
  *                   once. If a call can be done at once, it is done, even if its deadline has passed or its task is
- *                   cancelled. Calls on regular files and fsync always count as such, so a cancelled task can save its
- *                   state.
+ *                   cancelled. Calls on regular files and fsync always count as calls that can be done at once, so a
+ *                   cancelled task can save its state.
  *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: if the peer has gone, a write returns -EPIPE.
  *                   (verge_uring does what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as
  *                   write(2) does, so that a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN)
@@ -35,8 +35,8 @@
  *              (verge/blocking.h) does the rest, and readv and writev of regular files, fsync and openat. These cannot
  *              be stopped half way either. If all threads are busy, such a call waits for one, until its deadline or
  *              the cancellation of its task; a call that begins after that waits for a thread in any case (N3). close
- *              is done in place. In virtual time, and if no thread can be started, all of them are done in place, and
- *              block the worker. To open a FIFO (mkfifo) or a terminal line takes until the other side is there,
+ *              is done in place. In virtual time, and if no thread can be started, all these calls are done in place,
+ *              and block the worker. To open a FIFO (mkfifo) or a terminal line takes until the other side is there,
  *              whatever the deadline: open it with O_NONBLOCK, and wait with verge_poll. accept sets its listening
  *              socket to O_NONBLOCK. splice and verge_uring return -EOPNOTSUPP.
  *
@@ -81,14 +81,14 @@ VERGE_API VERGE_MUST_USE ptrdiff_t verge_readv(int fd, const struct iovec *parts
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count,
                                                 uint64_t deadline_ns);
 
-/* At an offset of the file. Its position is neither used nor changed. */
+/* Reads or writes at an offset of the file. The file's position is neither used nor changed. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_pread(int fd, void *buffer, size_t size, uint64_t offset,
                                                uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_pwrite(int fd, const void *buffer, size_t size, uint64_t offset,
                                                 uint64_t deadline_ns);
 
 /*
- * Repeat until all bytes are transferred. 0: all were. Otherwise an error; -ENODATA: the end came before. *ret_size
+ * Repeat until all bytes are transferred. 0: all were. Otherwise an error; -ENODATA: the input ended before. *ret_size
  * (which may be NULL) gets the number of bytes transferred, also after an error, so nothing is lost. send_all is for
  * sockets, with the flags of send(2).
  */
@@ -115,7 +115,7 @@ VERGE_API VERGE_MUST_USE int verge_openat(int directory_fd, const char *path, in
 VERGE_API VERGE_MUST_USE int verge_fsync(int fd, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_fdatasync(int fd, uint64_t deadline_ns);
 
-/* It closes the descriptor even if a deadline has passed or the task is cancelled. */
+/* Closes the descriptor, even if a deadline has passed or the task is cancelled. */
 VERGE_API int verge_close(int fd);
 
 /* ---- io_uring ---- */

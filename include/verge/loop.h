@@ -16,8 +16,8 @@
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
  *                   order in which they were started. This costs little: a run sorts only timers that are due.
- *                   Exception: a timer that was started for a time which had come already is called back before those
- *                   of the current tick, whose deadlines are less than one precision of the wheel ago.
+ *                   Exception: a timer that was started for a time which had come already is called back first, even
+ *                   before a timer whose deadline is earlier by less than the precision of the wheel.
  *                   A callback may call verge_loop_run. This inner run first calls back the timers that were started
  *                   during the outer run for a time that had already come.
  *   E2 one round    a run calls back each timer at most once, and none that was started during the run. If such a timer
@@ -45,11 +45,11 @@ extern "C" {
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
  * otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a whole millisecond,
- * so the loop does not wake up before a timer is due. For a wheel of nanoseconds.
+ * so the loop does not wake up before a timer is due. The times of the wheel must be in nanoseconds.
  */
 VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 
-/* The same for a wheel of milliseconds or another unit. The result is in the unit of the wheel. */
+/* As verge_loop_timeout_ms, for a wheel of milliseconds or another unit. The result is in the unit of the wheel. */
 VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now);
 
 typedef struct verge_loop_timer verge_loop_timer;
@@ -70,10 +70,10 @@ typedef struct verge_loop {
     verge_wheel *wheel;
 } verge_loop;
 
-/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy it after
- * the last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel has
- * timers, or its options ask for another order, or ask for none and timers with handles were started or reserved
- * before. -ENOMEM. */
+/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy the wheel
+ * after the last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel
+ * has timers; or its options ask for VERGE_ORDER_FIFO; or they ask for no order, and timers with handles were started
+ * or reserved before. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*

@@ -5,8 +5,8 @@
  * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at the deadline or that of a scope, and -ECANCELED if the
  * task is cancelled. In virtual time, processes and signals are like other I/O: they happen in real time.
  *
- * A program that ignores SIGCHLD (SIG_IGN), or reaps any child by waitpid(-1), takes these children away: then the
- * calls return -ECHILD.
+ * If the calling program ignores SIGCHLD (SIG_IGN), or reaps any child by waitpid(-1), the calls cannot reap their
+ * child, and return -ECHILD.
  */
 #ifndef VERGE_PROCESS_H
 #define VERGE_PROCESS_H
@@ -48,7 +48,7 @@ typedef struct verge_process_result {
     int status;              /* as of waitpid(2): WIFEXITED, WEXITSTATUS, WIFSIGNALED, WTERMSIG */
     size_t output_size;      /* bytes in output */
     size_t errors_size;      /* bytes in errors */
-    uint64_t output_dropped; /* bytes that came after that, and had no room */
+    uint64_t output_dropped; /* bytes of stdout that did not fit into output */
     uint64_t errors_dropped;
     bool has_begun; /* false: the deadline had passed, or the task was cancelled, before the program was started */
 } verge_process_result;

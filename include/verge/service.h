@@ -243,8 +243,8 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
 
 /*
  * Ends a worker. Its timers go to the other workers: overdue timers first, in the order of their deadlines. If there is
- * no other worker, they wait until one joins. Handles and deadlines stay. Called in one of the worker's own callbacks,
- * this happens when the callback has returned. If the thread of the worker has died, another thread may call it.
+ * no other worker, they wait until one joins. Handles and deadlines stay. In one of the worker's own callbacks, the
+ * call takes effect when the callback has returned. If the thread of the worker has died, another thread may call it.
  * -EPERM: the worker is bound to another thread that lives (run_once returns the same). To end such a worker, set a
  * flag that its loop checks, and call verge_worker_interrupt.
  */

@@ -266,9 +266,9 @@ typedef struct verge_spawn_options {
 
 VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size);
 
-/* The same with options, from any thread. -EPERM: the calling task neither began the group nor belongs to it, or
- * outside of tasks there is no runtime. -ECANCELED: the calling task is cancelled, or the group has failed. -EINVAL,
- * for a task of a group: ret_task is not NULL, or the runtime is not that of the calling task. */
+/* As verge_spawn, with options, and from any thread. -EPERM: the calling task neither began the group nor belongs to
+ * it, or outside of tasks there is no runtime. -ECANCELED: the calling task is cancelled, or the group has failed.
+ * -EINVAL, for a task of a group: ret_task is not NULL, or the runtime is not that of the calling task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
@@ -276,8 +276,8 @@ VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options
  * lost (T8), and its handle is invalid. ret_result may be NULL. */
 VERGE_API VERGE_MUST_USE int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
 
-/* The same, but neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task still uses
- * your memory. Cancel the child first, or it may take long. */
+/* As verge_task_join, but neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task
+ * still uses your memory. Cancel the child first, or it may take long. */
 VERGE_API int verge_task_join_regardless(verge_task *task, intptr_t *ret_result);
 
 /* The task will not be joined, and is freed when it ends. Its handle is invalid now. From any thread. */
@@ -353,7 +353,7 @@ typedef struct verge_mutex {
  * thread that waited already when the task was lost does not get this error: it goes on waiting.) */
 VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns);
 
-/* The same, but neither cancellation nor a scope ends the wait. Use it in cleanup code. */
+/* As verge_mutex_lock, but neither cancellation nor a scope ends the wait. Use it in cleanup code. */
 VERGE_API VERGE_MUST_USE int verge_mutex_lock_regardless(verge_mutex *mutex);
 
 /* -EPERM: the caller does not hold it. */

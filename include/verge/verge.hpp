@@ -64,7 +64,7 @@ struct clock {
 
 using time_point = clock::time_point;
 
-// Rounded up, so that no timer is early. A negative time becomes 0.
+// Converts a duration to ns, rounded up, so that no timer is early. A negative duration becomes 0.
 template <class Rep, class Period> [[nodiscard]] std::uint64_t to_ns(std::chrono::duration<Rep, Period> time) {
     const auto rounded = std::chrono::ceil<clock::duration>(time).count();
     return rounded < 0 ? 0 : static_cast<std::uint64_t>(rounded);
@@ -108,7 +108,7 @@ class wheel {
         return options;
     }
 
-    // For the functions of verge/wheel.h.
+    // The C object, for the functions of verge/wheel.h.
     [[nodiscard]] verge_wheel *get() const noexcept {
         return wheel_.get();
     }
@@ -336,7 +336,7 @@ class loop {
         return wheel_.now();
     }
 
-    // The number of timers that are started.
+    // The number of pending timers.
     [[nodiscard]] std::size_t size() const noexcept {
         return wheel_.size();
     }
@@ -383,17 +383,17 @@ class timer {
         }
         check(verge_loop_start(&at.loop_, &timer_, called_back, this, to_ns(deadline), to_ns(period)));
         loop_ = &at;
-        const callback before = std::exchange(function_, std::move(next)); // the last: it may own this timer
+        const callback before = std::exchange(function_, std::move(next)); // destroyed last: it may own this timer
     }
 
-    // The same with a delay, which counts from the time of the loop's last run.
+    // As start, with a delay, which counts from the time of the loop's last run.
     template <class Rep, class Period, class Function>
     void start_after(loop &at, std::chrono::duration<Rep, Period> delay, Function &&function,
                      clock::duration period = clock::duration::zero()) {
         start(at, at.now() + std::chrono::ceil<clock::duration>(delay), std::forward<Function>(function), period);
     }
 
-    // False: the timer was not started.
+    // False: the timer is not pending.
     bool cancel() noexcept {
         return loop_ != nullptr && verge_loop_cancel(&loop_->loop_, &timer_) == 0;
     }
@@ -407,8 +407,9 @@ class timer {
         static_cast<timer *>(data)->call();
     }
 
-    // A callback while it is called. It is outside of the timer, so that it may destroy or restart the timer. There is
-    // an outer one if that one has restarted the timer with another callback, and then has run the loop.
+    // A callback that is being called. It was moved out of the timer, so that it may destroy or restart the timer.
+    // `outer` is not null if an outer callback of this timer has restarted it with another callback, and then has run
+    // the loop.
     struct calling {
         callback function;
         calling *outer;
@@ -416,7 +417,7 @@ class timer {
     };
 
     void call() noexcept {
-        if (!function_) { // the callback is being called, and runs the loop
+        if (!function_) { // the callback is being called, and has run the loop
             invoke(*loop_, calling_->function);
             return;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/wheel.h - a timing wheel: a set of timers and the current time, as the caller told it last. Nothing happens
- * unless the caller polls. verge/wheel_more.h has what few programs need.
+ * verge/wheel.h - a timing wheel: a set of timers and a current time, which the caller passes to each poll. Nothing
+ * happens unless the caller polls. verge/wheel_more.h has calls that few programs need.
  *
  * Words
  *   precision  p, a power of two of nanoseconds. Time is cut into half-open intervals of p.
@@ -30,10 +30,10 @@
  *   G7 memory         a million pending timers take at most 48 bytes each (49 in an ordered wheel). Timeouts take
  *                     nothing but their own memory. At most 3,072 cancelled timers keep their place in a slot.
  *                     After reserve(n), the next n starts allocate nothing and cannot fail for memory. cancel, poll
- *                     and the calls of timeouts never fail for memory. A poll allocates once, when it first finds more
- *                     than 128 timers that no reserve was for.
+ *                     and the calls of timeouts never fail for memory. A poll allocates once: when it first finds more
+ *                     than 128 timers, and no reserve has made room for them.
  *   G8 bounded work   a poll with a work limit moves, inspects, sorts and returns at most that many nodes. In an
- *                     ordered wheel, each of n timers that come out at one tick is sorted log2(n) times.
+ *                     ordered wheel, the sort moves each of n timers that come out at one tick about log2(n) times.
  *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the
  *                     wheel keeps the latest time it has seen.
  *
@@ -83,11 +83,11 @@ VERGE_API int verge_wheel_reset(verge_wheel *wheel, verge_timer timer, uint64_t 
 /* A pending timer ends, and does not fire. ret_data, for the data of the timer, may be NULL. Errors: below. */
 VERGE_API int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data);
 
-/* Moves the wheel's time to now_ns, writes up to `limit` due timers to `out`, and returns how many. They have ended:
- * their handles give -ENOENT. While you handle them, you may start, reset and cancel timers. */
+/* Moves the wheel's time to now_ns, writes up to `limit` due timers to `out`, and returns how many. These timers have
+ * ended: calls with their handles return -ENOENT. While you handle them, you may start, reset and cancel timers. */
 VERGE_API size_t verge_wheel_poll(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
-/* The same, but calls on_expiry for each due timer. on_expiry may start, reset and cancel timers. */
+/* As poll, but calls on_expiry for each due timer. on_expiry may start, reset and cancel timers. */
 VERGE_API size_t verge_wheel_run(verge_wheel *wheel, uint64_t now_ns,
                                  void (*on_expiry)(void *context, const verge_expiry *expiry), void *context);
 
@@ -143,12 +143,12 @@ typedef struct verge_wheel_level {
 
 /*
  * When memory goes back to the allocator. Timers with handles are in slabs of 512 (20 KiB; in ordered wheels 24 KiB). A
- * timer stays in its slab, so that its handle stays valid. When a timer ends, by cancel or in a poll, and less than
- * one in `ratio` of the nodes is used, one slab without a timer goes back, and so on with each timer that ends, until
- * there are `multiplier` times as many nodes as timers, or `minimum`. So each long-lived timer keeps at most one slab.
+ * timer stays in its slab, so that its handle stays valid. When less than one in `ratio` of the nodes is used, slabs go
+ * back. From then on, each timer that ends (by cancel or in a poll) gives back one slab without a timer, until there
+ * are `multiplier` times as many nodes as timers, or `minimum` nodes. So each long-lived timer keeps at most one slab.
  *
- * The slots of a default wheel take less than 100 KB. While it has no more than 128 timers, it has fewer slots: such a
- * wheel takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
+ * The slots of a default wheel take less than 100 KB. While the wheel has no more than 128 timers, it has fewer slots:
+ * it then takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -161,15 +161,15 @@ typedef struct verge_wheel_options {
     uint64_t start_ns;     /* the wheel's first now. At least one tick must be left after it */
     uint64_t precision_ns; /* a power of two. With levels given: 0, or 2^shift of the lowest one */
     size_t level_count;    /* 0: a level of 512 slots, one of 256, then of 64, from precision_ns to the end of time */
-    /* Shifts rise. A slot is not wider than the whole level below. Each level adds range, to 2^64 at most. bits is from
-     * 1 to VERGE_LEVEL_BITS_MAX. */
+    /* The shifts rise from level to level. A slot is not wider than the whole level below. Each level reaches further
+     * than the level below, up to 2^64 ns. bits is from 1 to VERGE_LEVEL_BITS_MAX. */
     verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
     bool coarse;       /* timers never move to lower levels: a timer is late by up to the slot width of its level */
     bool strict;       /* a timer comes out only if deadline < now, not if deadline == now */
     verge_order order; /* of timers that come out at one tick */
     verge_past past;
     size_t work_limit; /* how many nodes a poll may move, inspect, sort and return; 0: no limit */
-    size_t timer_cap;  /* how many timers may be pending, then -ENOSPC; 0: as many as memory allows */
+    size_t timer_cap;  /* how many timers may be pending; further starts return -ENOSPC. 0: no limit */
     verge_wheel_compaction compaction;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must outlive the wheel */
     uint32_t worker_id;               /* for the caller's own use: verge_wheel_worker_id returns it */
@@ -210,7 +210,7 @@ VERGE_API int verge_wheel_options_explain(const verge_wheel_options *options, ch
  *                the wheel's options refuse that (verge_past). -ENOSPC: the cap is reached. -ENOMEM.
  *   cancel       -ENOENT: the timer has ended. -EBADF: the number was never a handle. (After the wheel has given memory
  *                back, it may return -ENOENT for such a number.)
- *   reset        as start and cancel. The handle stays.
+ *   reset        as cancel, and as start except -ENOSPC and -ENOMEM. The handle stays valid.
  *   An error changes nothing.
  */
 
@@ -251,8 +251,8 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  *            as of verge_wheel_start, except -ENOMEM.
  *   cancel   ends it, and the wheel forgets it. -ENOENT: it is not pending, because a poll returned it, or it was
  *            cancelled or paused, or never started.
- *   pause    ends it, too, but the wheel may still know where it is: the next start is faster. For timeouts that are
- *            started again soon. -ENOENT: it is not pending.
+ *   pause    ends it, too, but it may keep its place in the wheel, so that the next start is faster. Use it for
+ *            timeouts that are started again soon. -ENOENT: it is not pending.
  *
  * The rule. From its start until cancel, or until a poll has returned it, do not move, copy, zero or free the timeout,
  * and use it only with that wheel. After that, the wheel does not touch it until it is started again. After
@@ -262,9 +262,9 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
 
 /*
  * Makes a wheel large enough for many more timeouts than are pending now. Without this call, the first poll that has
- * work to do and finds more than 128 timers does so, unless the work limit is below the number of timers. That poll
- * allocates, once. If there is no memory, the wheel stays as it is, which is slower. -ENOMEM: there is no memory.
- * -EBUSY: verge_wheel_iterate visits a timeout.
+ * work to do and finds more than 128 timers makes the wheel larger, unless the work limit is below the number of
+ * timers. That poll allocates, once. If there is no memory, the wheel stays as it is, which is slower. -ENOMEM: there
+ * is no memory. -EBUSY: verge_wheel_iterate visits a timeout.
  */
 VERGE_API VERGE_MUST_USE int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
 
@@ -284,13 +284,15 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
  *   after the outermost run. Until then there is a backlog.
  *
  * More about next_wakeup
- *   With a backlog it returns now. It is never late. (verge_wheel_poll_exact may return timers of the tick before it.)
- *   It is exact while the wheel knows which timer is due first: that timer was started as the earliest of all, or
- *   verge_wheel_next_deadline found it. After that timer has been returned, cancelled or moved, the wheel does not know
- *   the first timer until next_deadline searches for it, or no timer is left.
- *   While the wheel does not know it, and in a coarse wheel, next_wakeup may be early: at most once for each timer and
- *   level. A timer that was cancelled, or moved later, may cause one such wake-up. While there are few timers, they go
- *   through more levels than the options say: twice as many in a default wheel, up to five times as many in others.
+ *   With a backlog it returns now. It is never late. (verge_wheel_poll_exact may return timers before it, as it does
+ *   not wait for the end of their tick.) It is exact while the wheel knows which timer is due first: that timer was
+ *   started as the earliest of all, or verge_wheel_next_deadline found it. After that timer has been returned,
+ *   cancelled or moved, the wheel does not know the first timer until next_deadline searches for it, or no timer is
+ *   left.
+ *   While the wheel does not know the first timer, and in a coarse wheel, next_wakeup may be early: at most once for
+ *   each timer and level. A timer that was cancelled, or moved later, may cause one such wake-up. While there are few
+ *   timers, they go through more levels than the options say: twice as many in a default wheel, up to five times as
+ *   many in others.
  */
 
 /* True if timers are due and were not returned: a limit kept the last poll from returning them, or they were started
@@ -349,14 +351,14 @@ VERGE_API int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context
 typedef struct verge_wheel_stats {
     size_t struct_size; /* set by the caller */
     uint64_t timers;    /* pending */
-    uint64_t started;   /* since creation, as all below up to nodes_dropped */
+    uint64_t started;   /* this and the next five: since creation */
     uint64_t cancelled;
     uint64_t expired;
     uint64_t nodes_moved;    /* from a level to a lower one */
     uint64_t nodes_refiled;  /* filed again, because the timer had been moved later */
-    uint64_t nodes_dropped;  /* idle ones that came up, or were in the way */
+    uint64_t nodes_dropped;  /* idle nodes that came up, or were removed by a search or with their slab */
     uint64_t linked;         /* nodes that are in a slot, or due, now */
-    uint64_t idle;           /* of them, those that belong to no timer */
+    uint64_t idle;           /* how many of the linked nodes belong to no timer */
     uint64_t nodes;          /* room for timers with handles, pending ones included */
     uint64_t nodes_retired;  /* never used again, as all their handles were used */
     uint64_t bytes;          /* held from the allocator */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/wheel_more.h - more of the wheel: what few programs need. verge/wheel.h has the wheel itself, its words and its
- * promises, which also hold for the calls here, unless a comment says otherwise.
+ * verge/wheel_more.h - calls of the wheel that few programs need. verge/wheel.h has the wheel itself, its words and its
+ * promises. The promises also hold for the calls here, unless a comment says otherwise.
  */
 #ifndef VERGE_WHEEL_MORE_H
 #define VERGE_WHEEL_MORE_H
@@ -15,36 +15,38 @@ extern "C" {
 /* ---- options: levels of your own ---- */
 
 /*
- * Four more presets, after timers of other designs:
+ * Four more presets, modelled on timers of other programs. Slot widths, slots, and how far they reach:
  *   VERGE_PRESET_THREE_LEVEL   2^20, 2^30, 2^36 ns x 1024, coarse, past since start: 19.5 hours
  *   VERGE_PRESET_TWO_LEVEL     2^20, 2^30 ns x 1024: 18.3 minutes
  *   VERGE_PRESET_ALARM         1 ns, 2^61 intervals, strict, FIFO, past rejected: 73 years
  *   VERGE_PRESET_RUNTIME       2^20 ns, 7 levels of 64: 146 years
  */
 
-/* Sets levels without gaps. The slots of the lowest level are precision_ns wide (a power of two), and level k has
- * 2^bits[k] slots. */
+/* Sets the levels. The slots of the lowest level are precision_ns wide, a power of two. Level k covers 2^bits[k] slots,
+ * and a slot of the next level is as wide as all of these together. */
 VERGE_API int verge_wheel_options_levels(verge_wheel_options *options, uint64_t precision_ns, const uint8_t *bits,
                                          size_t level_count);
 
-/* The same from a duration: tick_ns is rounded up to a power of two, and slot_count must be a power of two. A slot is
- * as wide as the whole level below. */
+/* Sets level_count levels of slot_count slots each, in the same way. The precision is tick_ns, rounded up to a power of
+ * two. slot_count must be a power of two. */
 VERGE_API int verge_wheel_options_from_duration(verge_wheel_options *options, uint64_t tick_ns, size_t slot_count,
                                                 size_t level_count);
 
 /* ---- timers beyond the reach of a wheel ---- */
 
 /*
- * Starts a timer for target_ns or, if that is too far ahead, for the furthest deadline that the wheel can hold. A
- * coarse wheel takes the last deadline up to there at which the timer is not late. If the timer comes out before the
- * target, start it again, until the target has come (verge_long_timer does). The last of these timers comes as close to
- * the target as the lowest level can. ret_wheel_deadline_ns gets the deadline that was taken, and may be NULL.
+ * Starts a timer for target_ns or, if that is too far ahead, for the largest deadline that the wheel accepts. A coarse
+ * wheel may choose an earlier deadline than this: the latest one at which the timer is not late. If the timer comes out
+ * before the target, start another one, until the target has come (verge_long_timer does this). The last timer comes
+ * out as close to the target as a timer of the lowest level can. *ret_wheel_deadline_ns is the deadline that was taken.
+ * ret_wheel_deadline_ns may be NULL.
  */
 VERGE_API int verge_wheel_start_best_fit(verge_wheel *wheel, uint64_t target_ns, void *data, verge_timer *ret_timer,
                                          uint64_t *ret_wheel_deadline_ns);
 
 /*
- * A timer for a target that may lie beyond verge_wheel_largest_deadline. It is started by best fit, again and again.
+ * A timer for a target that may lie beyond verge_wheel_largest_deadline. verge_wheel_start_best_fit starts it again and
+ * again, until the target has come.
  *
  *     verge_long_timer_start(&lt, wheel, target_ns, data);
  *     n = verge_wheel_poll(...);
@@ -61,11 +63,12 @@ typedef struct verge_long_timer {
 VERGE_API VERGE_MUST_USE int verge_long_timer_start(verge_long_timer *long_timer, verge_wheel *wheel,
                                                     uint64_t target_ns, void *data);
 
-/* Call it when a poll has returned the timer. Returns 1 if the target is reached, 0 if the timer was started again. If
- * that start failed, it returns a negative error; call it again later. */
+/* Call it when a poll has returned the timer. Returns 1 if the target is reached, and 0 if the timer was started again.
+ * A negative error means that the timer could not be started again: call this function again later. */
 VERGE_API VERGE_MUST_USE int verge_long_timer_fired(verge_long_timer *long_timer, verge_wheel *wheel);
 
-/* Cancels a long timer. -ENOENT: it has reached its target, or was cancelled before. */
+/* Cancels a long timer. -ENOENT: it is not in the wheel. It has reached its target, was cancelled before, or came out
+ * of a poll and verge_long_timer_fired has not started it again. */
 VERGE_API int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel *wheel);
 
 /* ---- time ---- */
@@ -73,23 +76,26 @@ VERGE_API int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel 
 /*
  * As poll, but also returns the timers of the current tick whose deadline <= now (also in strict wheels), so that they
  * are not late at all. For this, each call looks at every timer of that tick, and an ordered wheel sorts those that it
- * returns. If the work limit does not allow that, the timers come out at the end of the tick, as by poll. So do those
- * in the upper levels of a coarse wheel. Timers that `limit` kept from being returned stay in their tick.
+ * returns. If the work limit does not allow that, the timers come out at the end of the tick, as in a poll. Timers in
+ * the upper levels of a coarse wheel also come out as in a poll. Timers of the current tick that `limit` kept from
+ * being returned stay in their tick.
  */
 VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /*
- * As poll_exact, but moves the time only to the earliest pending deadline, if that is <= now_ns, and returns its
- * timers; else to now_ns. In a strict or coarse wheel: as poll, but only to the first tick at which timers come out. It
- * searches as next_deadline does; with a backlog, it looks at every timer. The work limit does not count the search.
+ * As poll_exact, but if the earliest pending deadline is <= now_ns, it moves the time only to that deadline, and
+ * returns the timers of that deadline. Otherwise it moves the time to now_ns. In a strict or coarse wheel, it is a poll
+ * which moves the time only to the first tick at which timers come out. To find the deadline, it searches as
+ * next_deadline does. With a backlog, the search looks at every timer, unless the wheel remembers the earliest
+ * deadline. The work limit does not count the search.
  */
 VERGE_API size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
 /* The wheel's first now. */
 VERGE_API uint64_t verge_wheel_start_time(const verge_wheel *wheel);
 
-/* Moves the start and the current time, also backwards. -EBUSY: timers are pending, or verge_wheel_iterate visits a
- * timeout. -EINVAL: no tick is left after the new start. */
+/* Sets the start time and the current time to start_ns, which may be before them. -EBUSY: timers are pending, or
+ * verge_wheel_iterate visits a timeout. -EINVAL: no tick is left after the new start. */
 VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 
 /* ---- intervals and levels ---- */
@@ -99,13 +105,13 @@ VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 VERGE_API uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns);
 VERGE_API uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval);
 
-/* The timers that come out first, at one tick: the interval number of the smallest deadline, the smallest and the
- * largest deadline. Any ret_ may be NULL. -ENOENT when nothing is pending. Each call searches as next_deadline does
- * when it looks anew; with a backlog it looks at every timer. */
+/* About the timers of the tick that comes out first: the interval number of their smallest deadline, their smallest and
+ * their largest deadline. Any ret_ may be NULL. -ENOENT: no timer is pending. Each call searches, as next_deadline does
+ * when it does not remember the earliest deadline. With a backlog, the search looks at every timer. */
 VERGE_API VERGE_MUST_USE int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval,
                                                         uint64_t *ret_smallest_ns, uint64_t *ret_largest_ns);
 
-/* How many levels the options gave the wheel. */
+/* The number of levels that the wheel has by its options. */
 VERGE_API size_t verge_wheel_level_count(const verge_wheel *wheel);
 
 /* How far levels 0 to `level` reach together, in ns, from the next tick on. VERGE_NEVER: to the end of time. 0: there
@@ -115,19 +121,19 @@ VERGE_API uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level);
 typedef struct verge_wheel_level_stats {
     size_t struct_size;     /* set by the caller */
     uint64_t resolution_ns; /* of one slot */
-    /* Twice as many as the level covers; fewer while there are few timers. The slots of levels beyond those of the
-     * options count as the last level's. */
+    /* Slots in memory: twice as many as the level covers, or fewer while there are few timers. The wheel may have
+     * levels above those of its options. Their slots are counted for the last level of the options. */
     uint64_t slots;
     uint64_t slots_used;
-    uint64_t capacity; /* nodes in its slots: there is room for any number */
+    uint64_t capacity; /* active + idle. A slot has room for any number of nodes */
     uint64_t active;   /* nodes of pending timers */
     uint64_t idle;     /* nodes of no timer */
     uint64_t bytes;    /* of its slots */
 } verge_wheel_level_stats;
 
-/* Looks at each node of the level. While there is a backlog, the wheel may file far timers in levels above those of
- * its options. Here they count as part of the highest one. Due timers that have left their slot are in no level.
- * -EINVAL if there is no such level, or struct_size was not set. */
+/* Looks at each node of the level. While there is a backlog, the wheel may file far timers in levels above those of its
+ * options: these timers are counted for the last level of the options. Due timers that have left their slot are not
+ * counted. -EINVAL: there is no such level, or struct_size was not set. */
 VERGE_API int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats);
 
 /* ---- others ---- */

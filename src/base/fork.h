@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Grows with each fork that leads to this process, from the first call of verge__watch_forks on. It changes in the
- * child, while that has one thread. */
+/* How many forks have led to this process, counted from the first call of verge__watch_forks. It changes only in the
+ * child, while the child has one thread. */
 extern _Atomic uint32_t verge__fork_count;
 
 /* From now on, in_child is called in every child. *is_asked is a static variable of the caller, false at first. The

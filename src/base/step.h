@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/step.h - the points at which a simulation may switch threads. In a protocol between threads, VERGE__STEP stands
- * before each access to a word that they share. In a build with VERGE_STEPS, a test can take over there. So it can run
- * all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
+ * before each access to a word that they share. In a build with VERGE_STEPS, a hook of the test is called there. So the
+ * test can run all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
  *
- * Threads that race can be made to race at a certain step: in a build with VERGE_STEPS, VERGE_STEP_DELAY=name:us in the
- * environment makes each thread sleep for up to that many microseconds whenever it comes to the step of that name.
+ * A test can provoke a race at a certain step: in a build with VERGE_STEPS, VERGE_STEP_DELAY=name:us in the environment
+ * makes each thread sleep for up to that many microseconds whenever it comes to the step of that name.
  */
 #ifndef VERGE_SRC_BASE_STEP_H
 #define VERGE_SRC_BASE_STEP_H

@@ -3,7 +3,7 @@
  * Child processes. The end of a child is an event of its pidfd. A program that runs with pipes has up to four things
  * to wait for. An epoll instance turns them into one descriptor, and verge_poll waits for that, on either backend.
  *
- *   R1  From the start of the program until it is reaped, no other process has its pid, so none is signalled.
+ *   R1  From the start of the program until it is reaped, no other process has its pid. So no other one is signalled.
  *   R2  However the call ends, the program has been reaped, and all descriptors are closed.
  */
 #define _GNU_SOURCE
@@ -38,7 +38,7 @@ static int open_pidfd(pid_t pid) {
     return (int)fd;
 }
 
-/* 1: it has ended, and is reaped. 0: it runs. -ECHILD. */
+/* 1: the child has ended, and is reaped. 0: it runs. -ECHILD: there is no such child. */
 static int reap_ended(pid_t pid, int *ret_status) {
     pid_t result;
     do {
@@ -80,7 +80,7 @@ typedef struct process_stream {
     int near, far; /* NONE: closed */
     char *memory;
     size_t size;
-    size_t done;      /* bytes of the memory that were written, or are read */
+    size_t done;      /* how many bytes of the memory were written to the pipe, or read from it */
     uint64_t dropped; /* bytes that had no room */
 } process_stream;
 
@@ -270,9 +270,9 @@ static bool is_virtual(const verge_task *self) {
     return self->runtime->options.virtual_clock != NULL;
 }
 
-/* Starts the program on a thread. In virtual time, and if no thread can be started, it does so here, and blocks the
- * worker. -ETIMEDOUT, -ECANCELED: all threads were busy until the deadline or the cancellation, and the program is not
- * started. */
+/* Starts the program on a thread. In virtual time, or if no thread can be started, the worker starts it, and is blocked
+ * meanwhile. -ETIMEDOUT, -ECANCELED: all threads were busy until the deadline or the cancellation, and the program is
+ * not started. */
 static int spawn_on_a_thread(running_program *child, uint64_t deadline_ns) {
     verge_task *self = verge__current_task();
     const int error = is_virtual(self) ? -EAGAIN
@@ -301,7 +301,7 @@ static int await_end(const running_program *child, uint64_t deadline_ns) {
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);
 }
 
-/* Ends the program, and waits until it has ended. Not on a thread, if possible: all threads may be busy for long. */
+/* Ends the program, and waits until it has ended. Uses no thread of the pool if it can: all may be busy for long. */
 static void end_child(running_program *child) {
     const uint64_t grace_ns = child->options->grace_ns;
     int ended = 0;

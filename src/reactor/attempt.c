@@ -30,7 +30,7 @@ static bool is_regular(int fd) {
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* True: it was blocking before. */
+/* Sets O_NONBLOCK. True: it was not set before. */
 static bool make_nonblocking(int fd) {
     const int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
@@ -49,7 +49,7 @@ static bool is_of_parts(const verge__operation *op) {
 static ssize_t transfer(const verge__operation *op, int flags) {
     const bool is_vector = is_of_parts(op);
     struct iovec single = {0};
-    if (!is_vector && op->transfer.size > 0) { /* the buffer of nothing may be NULL */
+    if (!is_vector && op->transfer.size > 0) { /* with a size of 0, the buffer may be NULL */
         single.iov_base = (char *)op->transfer.buffer + op->progress;
         single.iov_len = op->transfer.size - op->progress;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reactor/attempt.h - operations as system calls that do not block, for the reactor on epoll. */
+/* reactor/attempt.h - operations as system calls that do not block. The reactor on epoll has no others. */
 #ifndef VERGE_SRC_REACTOR_ATTEMPT_H
 #define VERGE_SRC_REACTOR_ATTEMPT_H
 

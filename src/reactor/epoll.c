@@ -144,7 +144,7 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
-/* Whether a single operation waits: a receive, after one that has emptied the socket. */
+/* Whether exactly one operation waits, and it is a receive that follows one which emptied the socket. */
 static bool can_be_steady(const watched_file *file) {
     const verge__operation *first = verge__operation_of(file->waiting.first);
     return first != NULL && file->is_known && file->is_tcp && first->link.next == NULL && first->kind == VERGE__RECV &&
@@ -200,7 +200,8 @@ static int32_t end_of_wait(const verge__operation *operation, int error) {
     return operation->progress != 0 ? (int32_t)operation->progress : error;
 }
 
-/* Interest could not be set. No event would ever come, so all that wait here end. */
+/* Ends all operations of a descriptor. No event would come for them: interest could not be set, or the reactor
+ * failed. */
 static void fail_all(epoll_reactor *epoll, int fd, int error) {
     while (epoll->files[fd].waiting.first != NULL) {
         verge__operation *operation = verge__operation_of(epoll->files[fd].waiting.first);
@@ -344,8 +345,8 @@ static void end_naps(epoll_reactor *epoll) {
 
 /* ---- attempts ---- */
 
-/* Attempts an operation whose descriptor is ready. True: it failed for the second time in a row, so the descriptor must
- * nap. (The first time, another thread may have been faster.) */
+/* Attempts an operation whose descriptor is ready. True: it waits for POLLOUT, and found no room for the second time in
+ * a row, so the descriptor must nap. (The first time, another thread may have been faster.) */
 static bool attempt_in_vain(epoll_reactor *epoll, verge__operation *operation) {
     const size_t progress = operation->progress;
     int32_t result;
@@ -412,7 +413,7 @@ static void make_sure(epoll_reactor *epoll) {
     }
 }
 
-/* Events that are there already spare the system calls that would make sure. */
+/* If some descriptors are unsure, looks first for events that are already there: these may spare make_sure. */
 static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t timeout_ns) {
     if (epoll->unsure_first != NOBODY) {
         if (epoll->probe_count++ < PROBES_MAX && (epoll->is_busy || timeout_ns == 0)) {
@@ -422,7 +423,7 @@ static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t
             }
         }
         make_sure(epoll);
-        timeout_ns = epoll->reactor.done.first == NULL ? timeout_ns : 0; /* some may have failed */
+        timeout_ns = epoll->reactor.done.first == NULL ? timeout_ns : 0; /* some operations may have failed */
     }
     const int count = wait_for_kernel(epoll, events, timeout_ns);
     epoll->is_busy = count >= BUSY_EVENTS;

@@ -33,7 +33,7 @@ static ssize_t transfer_nothing(const verge__operation *operation) {
                                      : pwritev2(operation->fd, &nothing, 1, offset, 0);
 }
 
-/* The file refuses such transfers in general. Other errors are left to io_uring. */
+/* Whether the error means that the file refuses all such transfers. Other errors are left to io_uring. */
 static bool is_refusal(int error) {
     return error == EBADF || error == EINVAL || error == ESPIPE;
 }

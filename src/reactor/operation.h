@@ -36,8 +36,8 @@ typedef enum verge__operation_kind {
  *     '---submit: done at once, or handed to the kernel at once-------^                    ^
  *                         '---------------------cancel-------------------------------------'
  *
- * O1  A submitted operation becomes DONE exactly once. Either submit returned true, because it was done at once, or it
- *     is in the done list of its reactor's next wait, exactly once.
+ * O1  A submitted operation becomes DONE exactly once. Either submit returns true, because the operation was done at
+ *     once, or a later wait of the reactor returns the operation, exactly once.
  * O2  When an operation is DONE, nothing refers to it or to its buffers.
  */
 typedef enum verge__operation_state { VERGE__IDLE, VERGE__QUEUED, VERGE__STARTED, VERGE__DONE } verge__operation_state;
@@ -97,7 +97,7 @@ typedef struct verge__operation {
     bool cancel_sent;  /* the cancellation was submitted to io_uring */
     bool polls;        /* waits for readiness first, or again */
     bool naps;         /* is tried again after a short time */
-    bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the last attempt after that was in vain */
+    bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the attempt after the last event failed */
     bool has_result;   /* the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: O_NONBLOCK must be removed from the file at the end */

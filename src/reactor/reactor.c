@@ -82,7 +82,7 @@ bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *oper
     return true;
 }
 
-/* If the eventfd is closed as well, it returns after a nap. */
+/* Waits for the eventfd alone. If somebody has closed that as well, returns after a nap. */
 static void wait_for_wake(verge__reactor *reactor, uint64_t timeout_ns) {
     const uint64_t nap_ns = 1000000;
     const uint64_t never_s = 1000000000;

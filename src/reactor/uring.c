@@ -7,8 +7,8 @@
  *   U1  an operation that found no room is in `queued`, in state QUEUED, and the kernel does not know it.
  *   U2  an operation whose cancellation found no room is in `cancels`, in state STARTED. It leaves that list when its
  *       cancellation is submitted, or when it is done. So a cancellation never outlives its operation. In the
- *       submission queue, it comes before everything submitted later, also before a later operation at the same
- *       address.
+ *       submission queue, the cancellation comes before everything submitted later, also before a later operation at
+ *       the same address.
  *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may fail to find
  *       an operation (-ENOENT) that is not done, for example on its way from a poll to a thread of the kernel. Then all
  *       operations of this list are cancelled again. Those that already have their result, and of which the kernel may
@@ -80,7 +80,7 @@ static int lasting_error(int result) {
 
 /*
  * For ThreadSanitizer. A ring may be mapped at an address where a ring of another thread was before. The sanitizer does
- * not see how liburing maps and unmaps, and would report a race. This counter shows it that one ring ends before the
+ * not see how liburing maps and unmaps, and would report a race. The counter shows it that one ring ends before the
  * next one begins. Its value means nothing.
  */
 static _Atomic unsigned ring_count;

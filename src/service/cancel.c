@@ -27,9 +27,9 @@ static uint64_t ended_by(const verge_worker *bound, uint64_t word) {
 }
 
 /*
- * For a thread that is no worker: a guess, in place of a load. Usually the record is in the cache of the worker's
- * processor. A load would only get a copy of it, and the exchange would have to ask that processor again. An exchange
- * that fails gets the record as well, and the present word.
+ * For a thread that is no worker: a guess of the word, in place of a load. Usually the record is in the cache of the
+ * worker's processor. A load would only get a copy of it, and the exchange would have to ask that processor again. If
+ * the guess is wrong, the exchange fails, but it has brought the record here, and returns the present word.
  */
 static uint64_t likely_word(verge_timer handle) {
     return verge__word_with_owner((handle & VERGE__GENERATION_MASK) + VERGE__SCHEDULED, 1);

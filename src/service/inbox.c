@@ -130,9 +130,9 @@ void verge__wake_for_orphans(verge_service *service) {
 }
 
 /*
- * While there is no worker, nobody frees cancelled timers. So the thread that adds orphans does, each time their number
- * has doubled since the last time. The pending ones go back to the orphans, and a worker that has joined meanwhile is
- * woken.
+ * While there is no worker, nobody frees cancelled timers. So a thread that adds orphans frees them, whenever the
+ * number of orphans has doubled since the last time. Pending timers go back to the orphans, and a worker that has
+ * joined meanwhile is woken.
  */
 static void sweep_orphans(verge_service *service, uint32_t count) {
     verge__table *table = &service->table;
@@ -145,8 +145,8 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
         uint32_t index = verge__chain_pop(&all, table);
         verge__timer *timer = verge__table_at(table, index);
         uint64_t word = verge__word_load(timer);
-        /* T3. A SPENT record stays SPENT, and no other thread changes it. One without generations left is left to a
-         * worker. */
+        /* T3. A SPENT record stays SPENT, and no other thread changes it. A record without generations left is left to
+         * a worker. */
         bool is_free = verge__word_state(word) == VERGE__SPENT && verge__word_generation(word) != 0;
         if (is_free) {
             VERGE__INVARIANT(!verge__timer_is_filed(timer), "S2: an orphan is in no wheel");
@@ -177,8 +177,8 @@ void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain,
             verge__park_wake(worker, count >= VERGE__SPENT_BEFORE_WAKE ? 0 : deadline_ns);
             return;
         }
-        /* The chain may include records of other threads, which left them to this thread. The owner field of the
-         * records is out of date. */
+        /* The chain may also have records that other threads have pushed. The owner field of all these records is out
+         * of date. */
         chain = take_back(service, worker);
         worker_id = verge__service_pick(service);
         deadline_ns = 0;

@@ -143,7 +143,7 @@ static void leave_now(verge_worker *worker) {
     verge__worker_deinit_wheel(worker);
 }
 
-/* From here on, another worker can take the seat. */
+/* Makes the seat vacant: another worker can take it. */
 static void vacate(verge_worker *worker) {
     verge_service *service = worker->service;
     bool is_guest = !worker->is_thread;
@@ -152,7 +152,7 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->seat_state, VERGE__SEAT_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    /* Push to the orphans, which does not take the lock. */
+    /* Send the records to the orphans: this does not take the lock. */
     verge__send(service, 0, inbox, 0);
     verge__wake_for_orphans(service);
     if (is_guest) {

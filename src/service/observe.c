@@ -16,7 +16,7 @@ void verge__service_hide(verge_service *service) {
     atomic_store_explicit(&service->is_in_scope, false, memory_order_release);
 }
 
-/* Acquire: with the release when a scope lets go of the service, after its last access. */
+/* The acquire pairs with the release of verge__service_hide, which a scope calls after its last access. */
 bool verge__service_is_shown(const verge_service *service) {
     return atomic_load_explicit(&service->is_in_scope, memory_order_acquire);
 }

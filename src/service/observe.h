@@ -20,7 +20,7 @@ enum {
     VERGE__SOURCE_OTHERS = 0,
     VERGE__WEIGHT_MAX = 32,
     VERGE__LATE_FIRST_BIT = 10,     /* up to 1 us is one bucket */
-    VERGE__LATE_BUCKET_COUNT = 130, /* then 4 a doubling, to 2^42 ns (73 min); what is later is in the last */
+    VERGE__LATE_BUCKET_COUNT = 130, /* then 4 for each doubling, up to 2^42 ns (73 min); the last has all above */
     VERGE__SEEN_AT_ONCE = 256,
 };
 
@@ -36,9 +36,9 @@ bool verge__service_is_shown(const verge_service *service);
 /* ---- workers ---- */
 
 typedef struct verge__worker_figures {
-    uint64_t started, cancelled, fired; /* for id 0, fired and what follows is 0 */
+    uint64_t started, cancelled, fired; /* for id 0, `fired` and all fields below are 0 */
     uint64_t rescued, migrated;
-    uint64_t callback_ns; /* in callbacks that have returned */
+    uint64_t callback_ns; /* time in callbacks that have returned */
     uint64_t timers;      /* in its wheel */
     verge_timer running;  /* whose callback runs; 0: none */
     bool is_there;        /* it has joined, and not left */
@@ -65,8 +65,8 @@ bool verge__key_name(uint64_t key, char *name, size_t size);
 /* The source of a timer, which may have ended. */
 uint32_t verge__service_source_of(verge_service *service, verge_timer timer);
 
-/* The two steps by which the number of a source becomes free (sources.h). leave returns false if its key is marked
- * already, free if a thread has looked for the key since. */
+/* The two steps by which the number of a source becomes free (sources.h). verge__service_source_leave returns false if
+ * the key is marked already. verge__service_source_free returns false if a thread has looked for the key since. */
 bool verge__service_source_leave(verge_service *service, uint32_t source);
 bool verge__service_source_free(verge_service *service, uint32_t source);
 

@@ -6,7 +6,7 @@
 
 enum { NS_PER_S = 1000000000 };
 
-/* The longest sleep if the kernel cannot wait on the clock. A jump of the clock is noticed this late. */
+/* The longest sleep if the kernel cannot wait on the clock. A jump of the clock is noticed within this time. */
 #define FOREIGN_CLOCK_NAP_NS UINT64_C(20000000)
 
 void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {

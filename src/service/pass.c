@@ -18,7 +18,7 @@
 enum {
     NODES_MOVED_AT_ONCE = 8192, /* how many nodes may move to lower levels in one pass */
     NODES_SEEN_AT_ONCE = 8192,  /* how many nodes may come up in one pass, those of ended timers included */
-    NAP_AFTER = 2,              /* so many records since the last sleep make the next one a nap */
+    NAP_AFTER = 2,              /* so many records since the last sleep make the next sleep a nap */
     NAP_NS = 4000000,
 };
 

@@ -20,7 +20,7 @@
 
 enum {
     VERGE__PICTURE_LEVELS = 12,
-    VERGE__PICTURE_CELLS = 64,  /* a level; the slots of a wide level share cells */
+    VERGE__PICTURE_CELLS = 64,  /* for each level; slots of a wide level share cells */
     VERGE__COMING_BUCKETS = 11, /* overdue, then up to 1 ms, 10 ms, ... (verge__coming_bounds), then later */
 };
 

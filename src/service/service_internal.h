@@ -49,7 +49,7 @@ enum {
 };
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
-extern uint32_t verge__orphans_min; /* a test has fewer */
+extern uint32_t verge__orphans_min; /* a test lowers it */
 #else
 static const uint32_t verge__orphans_min = VERGE__ORPHANS_MIN;
 #endif
@@ -106,8 +106,8 @@ struct verge_worker {
     /* The address of the service, if the short ways apply: the service has no cap, does not watch callbacks, and takes
      * no samples of starts now. Otherwise the address of this worker, which equals no service. */
     _Atomic uint64_t short_way_service;
-    /* The same for the short way of cancel, which needs an instruction (base/exchange.h), and stops for samples of
-     * cancels. */
+    /* As short_way_service, for cancel. Its short way needs a machine instruction (base/exchange.h), and is off while
+     * samples of cancels are taken. */
     _Atomic uint64_t short_way_service_with_cas;
     verge_worker *bound_next; /* in the list of workers that this thread is bound to */
     uint64_t part_mask;       /* the bits of a time below one tick */
@@ -419,7 +419,7 @@ void verge__worker_give_all_free(verge_worker *worker);
 
 /* Pushes a chain to a worker. If that worker has left, the chain goes to another one, or to the orphans. Wakes the
  * receiver if it sleeps beyond deadline_ns, or if its inbox has many records. If the receiver is not the owner of the
- * records, pass 0, which wakes it in any case: a reset at the same time wakes only the owner. */
+ * records, pass 0 as deadline_ns, which wakes it in any case: a reset at the same time wakes only the owner. */
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns);
 void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns);
 

@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* numbers tried for a key, and how many there are */
+enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* how many numbers are tried for a key; all numbers */
 
 static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {
     return atomic_compare_exchange_strong_explicit(place, &from, to, memory_order_relaxed, memory_order_relaxed);

@@ -46,7 +46,7 @@ static VERGE__ALWAYS_INLINE void fill(verge__timer *timer, uint64_t deadline_ns,
 }
 
 /*
- * Gives the caller its handle, before the timer is published. After that, the timer may run on another thread, and its
+ * Gives the caller its handle, before the timer is published. A published timer may run on another thread, and its
  * callback may free the object that contains *ret_timer. When this is called, nothing can fail any more.
  */
 static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer handle) {

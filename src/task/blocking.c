@@ -11,10 +11,10 @@
  *   B2  A call that cannot be abandoned is a local variable of its task, which waits until the call is DONE or out of
  *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task has abandoned
  *       it, by the thread.
- *   B3  For each call in the queue there is an idle thread that was woken; or as many threads as are allowed (or as can
- *       be started) are busy, and each of them looks into the queue before it waits or ends.
+ *   B3  For each call in the queue, an idle thread was woken. If there are not enough idle threads, then no more
+ *       threads may or can be started, and each busy thread looks into the queue before it waits or ends.
  *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So at most
- *       one thread that has ended is not joined, and when that one is joined, all have ended.
+ *       one ended thread is not joined yet. When verge__blocking_deinit has joined that thread, all have ended.
  */
 #define _GNU_SOURCE
 
@@ -121,7 +121,8 @@ static void finish(verge_runtime *runtime, verge__blocking_call *call) {
     }
 }
 
-/* Under the lock, after a call was queued: starts or wakes a thread. False: there is none to take the call. */
+/* Under the lock, after a call was queued: starts or wakes a thread. False: there is no thread that can take the
+ * call. */
 static bool find_thread(verge_runtime *runtime) {
     verge__blocking_pool *pool = &runtime->pool;
     if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
@@ -136,7 +137,8 @@ static bool find_thread(verge_runtime *runtime) {
     return pool->thread_count != 0;
 }
 
-/* B3: for a thread that has to end (pthread_exit) while calls are queued. */
+/* B3. Called by a thread that ends: it may have to end (pthread_exit) while calls are queued. Finds other threads for
+ * them. If there is none, the calls end with -EAGAIN. */
 static void leave_queue_to_another(verge_runtime *runtime, verge__task_queue *woken) {
     verge__blocking_pool *pool = &runtime->pool;
     while (pool->queued_count != 0 && !find_thread(runtime)) {
@@ -203,7 +205,7 @@ static struct timespec time_after(uint64_t duration_ns) {
     return time;
 }
 
-/* The next call, which is RUNNING then. NULL: there is none. Then the lock is held, and the thread must leave. */
+/* Takes the next call, and makes it RUNNING. NULL: there is none, the lock is still held, and the thread must leave. */
 static verge__blocking_call *next_call(verge_runtime *runtime) {
     verge__blocking_pool *pool = &runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -292,8 +294,8 @@ static bool is_giving_up(int reason) {
     return reason == -ETIMEDOUT || reason == -ECANCELED;
 }
 
-/* After a wait that ended for `reason`. 0: the call is DONE. Otherwise it is out of the queue or, if it can be
- * abandoned and the reason is time or cancellation, no longer the caller's. */
+/* Called after a wait that ended for `reason`. 0: the call is DONE. Otherwise it was taken out of the queue, or is
+ * abandoned. If it can be abandoned, and the reason is time or cancellation, the caller must not use it any more. */
 static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
     verge__blocking_pool *pool = &self->runtime->pool;
     const bool abandons = call->abandon != NULL && is_giving_up(reason);
@@ -302,7 +304,7 @@ static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
     if (stage == QUEUED) {
         dequeue(pool, call);
     } else if (stage == RUNNING && abandons) {
-        call->task = NULL; /* the thread will find that, and release it */
+        call->task = NULL; /* the thread will see this, and release the call */
     } else if (stage == RUNNING) {
         verge__wait_begin(self);
     }

@@ -30,8 +30,9 @@ static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, c
     return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
 }
 
-/* Called with the latch held. Copies the item at *position. 0, -EPIPE, -EINVAL (*position is greater than sent),
- * -EOVERFLOW (*position has moved to the oldest item), or -EAGAIN. */
+/* Called with the latch held. Copies the item at *position (READ_NEXT) or the last item (READ_LATEST), and moves
+ * *position behind it. Returns 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW (*position has moved to
+ * the oldest item), or -EAGAIN. */
 int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
 /* Called with the latch held: whether verge__broadcast_get would return -EAGAIN. */

@@ -37,12 +37,12 @@ static inline bool verge__channel_is_empty(const verge_channel *channel) {
     return channel->count == 0 && !channel->is_closed;
 }
 
-/* Called with the latch held. Sends an item. 0, -EPIPE or -EAGAIN. *ret_woken: the receiver that got the item, which
- * the caller must deliver; or NULL. */
+/* Called with the latch held. Sends an item: 0, -EPIPE or -EAGAIN. If this woke a task that waited to receive, the task
+ * is stored in *ret_woken, and the caller must deliver it. */
 int verge__channel_put(verge_channel *channel, const void *item, verge_task **ret_woken);
 
-/* Called with the latch held. Receives an item. 0, -EPIPE or -EAGAIN. *ret_woken: the sender whose item went into the
- * ring, which the caller must deliver; or NULL. */
+/* Called with the latch held. Receives an item: 0, -EPIPE or -EAGAIN. If this woke a task that waited to send, the task
+ * is stored in *ret_woken, and the caller must deliver it. */
 int verge__channel_get(verge_channel *channel, void *ret_item, verge_task **ret_woken);
 
 #endif

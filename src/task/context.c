@@ -22,8 +22,8 @@
  * AddressSanitizer must be told the bounds of the new stack before a switch. After the switch, it tells the bounds of
  * the old one: this is how the bounds of a thread's own stack become known.
  *
- * ThreadSanitizer notes calls and returns for the flow that it was told is running. So no function may return between
- * telling it about the new flow and the switch itself: the return would be noted for a flow that has called nothing.
+ * ThreadSanitizer notes each call and return for the flow that it was last told about. So once it knows of the new
+ * flow, no function may return before the switch itself: the return would be noted for a flow that has called nothing.
  */
 
 static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__context *to, int leaves) {
@@ -40,14 +40,14 @@ static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__cont
 }
 
 #if VERGE__ASAN
-/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. So it must have no local
- * variable that AddressSanitizer guards. */
+/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. So that frame must have no
+ * local variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void finish_switch(verge__context *self) {
     verge__context *left = self->resumed_by;
     const void *low;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
-    if (left->stack_low == NULL) { /* the bounds of others are known, and the flow may run on another thread by now */
+    if (left->stack_low == NULL) { /* a thread's own flow. Any other flow may run on another thread by now */
         left->stack_low = low;
         left->stack_size = size;
     }
@@ -69,7 +69,8 @@ static void begin(void *argument) {
     self->function(self->argument);
 }
 
-/* Clears all but is_live, which a thread with an old address of the context may be reading (ring.h, R2). */
+/* Clears all fields: is_live by an atomic store, as a thread with an old address of the context may be reading it
+ * (ring.h, R2). */
 static void clear(verge__context *context) {
     atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
     const size_t offset = offsetof(verge__context, stack_pointer);

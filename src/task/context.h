@@ -52,7 +52,7 @@
 #endif
 
 typedef struct verge__context {
-    _Atomic uint64_t is_live; /* not 0: its stack may be in use, though it seems suspended. See above */
+    _Atomic uint64_t is_live; /* not 0: the stack may be in use, even if the flow seems suspended. See above */
     void *stack_pointer;      /* while it is suspended: what verge__context_swap left */
     void (*function)(void *argument);
     void *argument;
@@ -83,13 +83,14 @@ void verge__context_adopt(verge__context *context);
 void verge__context_init(verge__context *context, void *stack_low, size_t stack_size, void (*function)(void *),
                          void *argument);
 
-/* from is the running context; it is suspended, and to is resumed. */
+/* Suspends `from`, which is the running context, and resumes `to`. */
 void verge__context_switch(verge__context *from, verge__context *to);
 
-/* As switch, but from will never be resumed: its stack may be used for something else as soon as to runs. */
+/* As switch, but `from` will never be resumed: its stack may be used for something else as soon as `to` runs. */
 _Noreturn void verge__context_leave(verge__context *from, verge__context *to);
 
-/* The thread is in `to` again without a switch, as its end has unwound the stack of `from`, which is never resumed. */
+/* Call it when the end of a thread has unwound the stack of `from`: the thread is in `to` again, without a switch.
+ * `from` is never resumed. */
 void verge__context_unwound(verge__context *from, verge__context *to);
 
 /* For a context that has left or was unwound, or was never resumed. */

@@ -33,7 +33,7 @@ verge__context_swap:
     ldr     x12, [x0]                   /* is_live */
 
     mov     sp, x1
-    cbz     x12, 1f                     /* a single worker never sets is_live, and need not wait for its stores */
+    cbz     x12, 1f                     /* a single worker never sets is_live, and is spared the store-release */
     stlr    xzr, [x0]
 1:
     ldp     x29, x30, [sp, #80]

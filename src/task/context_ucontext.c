@@ -45,7 +45,7 @@ static void start(unsigned high, unsigned low) {
 
 void verge__context_swap(verge__context *from, void *resumed) {
     ucontext_t self;
-    /* It lives as long as the flow is suspended, and it is used only during that time. */
+    /* `self` exists as long as the flow is suspended, and is used only during that time. */
     // cppcheck-suppress autoVariables
     from->stack_pointer = &self;
     set_left(from);

@@ -12,7 +12,7 @@
 
 static _Thread_local verge__runner *current __attribute__((tls_model("initial-exec")));
 
-/* If a task forks, the child is in no task: nothing would wake it. */
+/* The child of a fork is in no task, even if a task has forked: nothing in the child would wake that task. */
 static void in_child(void) {
     current = NULL;
 }
@@ -40,7 +40,7 @@ verge_task *verge__current_task(void) {
 VERGE__NOINLINE void *verge__current_thread(void) {
     static _Thread_local uint64_t mark;
     __asm__ volatile("");
-    return (char *)&mark + 1; /* odd, as no task is */
+    return (char *)&mark + 1; /* odd: no task has an odd address */
 }
 
 verge_task *verge_task_current(void) {

@@ -8,10 +8,10 @@
 /* Copies the name of a task, which may be empty. The caller keeps the task from ending meanwhile. */
 void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
 
-/* From now on a thread watches the workers and dumps at the signal, if the options ask for either. */
+/* Starts a thread that watches the workers and dumps at the signal, if the options ask for one of these. */
 int verge__observe_begin(verge_runtime *runtime);
 
-/* The thread ends. */
+/* Ends that thread. */
 void verge__observe_end(verge_runtime *runtime);
 
 #endif

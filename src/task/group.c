@@ -20,7 +20,7 @@
 #include "task/wake.h"
 #include "verge/sync.h"
 
-/* U2. Called with the latch held. */
+/* Called with the latch held. If the group has no error yet, sets it and cancels the members (U2). */
 static void fail(verge_group *group, int error) {
     if (group->error != 0) {
         return;
@@ -42,7 +42,7 @@ void verge__group_join(verge_task *task) {
     verge__unlock(&group->latch);
 }
 
-/* One member fewer. Called with the latch held, and releases it; after that the group may not exist any more. */
+/* Called with the latch held. Counts one member out, and releases the latch. Then the group may not exist any more. */
 static void uncount_and_unlock(verge_group *group) {
     verge__waiter *waiter = --group->count == 0 ? verge__waiters_take_first(group->waiting) : NULL;
     verge_task *owner = waiter != NULL ? verge__grant(waiter) : NULL;

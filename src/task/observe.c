@@ -9,8 +9,8 @@
  *     handler may do. The observer writes the dump.
  *
  * The two words of a signal belong to the process, as several runtimes may use the same signal. `requests` grows with
- * each signal. `word` grows with each signal and at the end of a runtime. An observer reads `word`, then looks at
- * `ends` and `requests`, then sleeps as long as `word` is what it read. So it misses neither a signal nor the end.
+ * each signal. `word` grows with each signal, and whenever an observer must end. An observer reads `word`, then looks
+ * at `ends` and `requests`, then sleeps as long as `word` is what it read. So it misses neither a signal nor `ends`.
  */
 #define _GNU_SOURCE
 
@@ -79,7 +79,7 @@ typedef struct verge__watched {
     bool is_reported;
 } verge__watched;
 
-/* The task that runs on a runner; NULL: none. Copies its name and function, as it may have ended on return. */
+/* The task that runs on a runner; NULL: none. Copies its name and function, as the task may end at any time. */
 static const verge_task *find_running(verge__runner *runner, char name[VERGE_TASK_NAME_SIZE], verge_stuck_task *stuck) {
     verge_task *task;
     verge__lock(&runner->list_latch);

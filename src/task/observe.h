@@ -11,8 +11,8 @@
 /* The service that has the timers of its tasks. */
 verge_service *verge__runtime_service(const verge_runtime *runtime);
 
-/* How many tasks there are, were spawned, switched and so on: what verge_runtime_get_stats tells, but nothing of
- * stacks. To look at every page of every stack is too much for four times a second. */
+/* As verge_runtime_get_stats, but without stacks and backend: scope calls it four times a second, which is too often to
+ * look at every page of every stack. */
 void verge__runtime_count(const verge_runtime *runtime, verge_runtime_stats *ret_stats);
 
 #endif

@@ -3,9 +3,9 @@
  * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
  * running task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
  *
- * The handler prints a line. It does not end the process: if the program has a handler of its own, it calls that one.
- * Otherwise it restores the default action, and returns. Then the instruction faults again, and the process ends as it
- * would without this file. The handler does the same for any other fault, but prints nothing.
+ * The handler prints a line. It does not end the process: if the program has a handler of its own, this handler calls
+ * it. Otherwise this handler restores the default action, and returns. Then the instruction faults again, and the
+ * process ends as it would without this file. For any other fault the handler does the same, but prints nothing.
  */
 #define _GNU_SOURCE
 
@@ -77,7 +77,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
         before.sa_handler(number);
     } else {
         (void)signal(number, SIG_DFL);
-        if (info->si_code <= 0) { /* from kill(2): nothing faults again */
+        if (info->si_code <= 0) { /* from kill(2): no instruction would fault again */
             (void)raise(number);
         }
     }

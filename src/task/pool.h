@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "verge/task.h"
 
-/* All under lock. */
+/* All fields are protected by `lock`. */
 typedef struct verge__blocking_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;    /* a call was queued, or the pool closes */
@@ -30,13 +30,14 @@ void verge__blocking_init(verge__blocking_pool *pool);
 void verge__blocking_deinit(verge__blocking_pool *pool);
 
 /* Calls a function that may block, on a thread of the pool, and waits for its end. awaits and awaited are for
- * verge__awaits. Not in virtual time. It waits for a thread until the deadline, that of a scope, or a cancellation:
- * -ETIMEDOUT, -ECANCELED. After these, after -ENOMEM, and after -EAGAIN (no thread can be started), the function was
- * not called, and will not be. A function that has begun is waited for. */
+ * verge__awaits. Not for virtual time. If all threads are busy, the call waits for one until its deadline or that of a
+ * scope (-ETIMEDOUT), or until its task is cancelled (-ECANCELED). After one of these errors, -ENOMEM or -EAGAIN (no
+ * thread can be started), the function was not called, and will not be. Once the function has begun, the call waits for
+ * its end. */
 int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                           uintptr_t awaited, uint64_t deadline_ns);
 
-/* The same, but it waits for a thread whatever happens. */
+/* As verge__blocking_until, but neither a deadline nor a cancellation ends the wait for a thread. */
 int verge__blocking_regardless(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                                uintptr_t awaited);
 

@@ -65,7 +65,7 @@ void verge__alert_all(verge_runtime *runtime) {
 
 void verge__post(verge_task *task) {
     verge__runner *runner = atomic_load(&task->runner);
-    const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* even if it is still live now */
+    const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* even if the task is still live now */
     verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
     begin_to_notify(runner); /* before the push: from there on the task can end the run, and the runtime be destroyed */
     do {
@@ -107,7 +107,7 @@ verge_task *verge__inbox_take_of_other(verge__runner *victim) {
     verge_task *last = atomic_load(&victim->inbox);
     VERGE__STEP("inbox: take of another");
     const bool is_mine = last != NULL && last != &verge__inbox_closed &&
-                         atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* all that is below `last` now */
+                         atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* `last`, and all linked to it */
     return is_mine ? in_order(last) : NULL;
 }
 

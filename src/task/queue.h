@@ -16,7 +16,7 @@ void verge__post(verge_task *task);
 /* By the runner's own thread: takes all tasks of its inbox, the oldest first, linked by `next`. NULL: there is none. */
 verge_task *verge__inbox_take(verge__runner *runner);
 
-/* The same by the thread of another runner. NULL: there were none, or another thread was faster. */
+/* As verge__inbox_take, but by the thread of another runner. NULL: there were none, or another thread was faster. */
 verge_task *verge__inbox_take_of_other(verge__runner *victim);
 
 /* Whether there is a task in the inbox. */
@@ -31,7 +31,7 @@ void verge__runner_alert(verge__runner *runner);
 /* Adds a task to the list of a runner, which is the task's runner from then on. False: the runner has left. */
 bool verge__list_task(verge__runner *runner, verge_task *task);
 
-/* The task has ended, or goes to another runner. */
+/* Removes a task from the list of its runner, because the task has ended or goes to another runner. */
 void verge__unlist_task(verge__runner *runner, verge_task *task);
 
 #endif

@@ -15,7 +15,7 @@ uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks) 
     uint32_t taken = 0;
     while (taken < wanted) {
         verge_task *task = atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
-        if (verge__context_is_live(&task->context)) { /* R3. It may be read even if it has ended: stacks stay mapped */
+        if (verge__context_is_live(&task->context)) { /* R3. A task that has ended is readable: stacks stay mapped */
             break;
         }
         ret_tasks[taken++] = task;

@@ -42,8 +42,8 @@ static bool report(verge__runner *runner, int error) {
     return runs;
 }
 
-/* The cleanup handler of a thread that ends in a task (lost.c). If another task ends the thread in this handler, it is
- * called once more. */
+/* The cleanup handler of a thread that ends in a task (lost.c). If another task ends the thread while this handler
+ * runs, the handler is called once more. */
 static void retire_lost(void *argument) {
     verge__runner *runner = argument;
     verge__lose_running_task();
@@ -178,7 +178,7 @@ static bool is_virtual(const verge_runtime *runtime) {
 
 static int open_run(verge_runtime *runtime) {
     for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
-        atomic_store(&runtime->runners[i]->reactor_error, 0); /* it may be that of the run before */
+        atomic_store(&runtime->runners[i]->reactor_error, 0); /* the run before may have left one */
     }
     if (!is_virtual(runtime)) {
         return verge__runner_open(runtime->runners[0], NULL);
@@ -225,7 +225,7 @@ static void end_run(verge_runtime *runtime) {
     set_stage(runtime, VERGE__RUNTIME_IDLE);
 }
 
-/* The same as retire_lost for the thread of worker 0, with which the whole run ends. */
+/* As retire_lost, for the thread of worker 0: when it ends, the whole run ends. */
 static void end_lost(void *argument) {
     verge__task_run *run = argument;
     verge_runtime *runtime = run->runtime;
@@ -326,7 +326,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id) {
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
     }
-    if (error == 0) { /* in virtual time worker 0 may wait for all; else the others begin to share */
+    if (error == 0) { /* in virtual time, worker 0 may wait for all runners; otherwise, the others begin to share */
         verge__alert_all(runtime);
     }
     (void)pthread_mutex_unlock(&runtime->lock);

@@ -74,7 +74,7 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
     return error;
 }
 
-/* Waits until no thread is about to wake the reactor. No other thread begins to: the runner is not marked as
+/* Waits until no thread is about to wake the reactor. After that, no thread wakes it: the runner is not marked as
  * waiting. */
 static void await_notifiers(verge__runner *runner) {
     uint32_t notifying = atomic_fetch_or(&runner->notifying, VERGE__RUNNER_CLOSES) | VERGE__RUNNER_CLOSES;
@@ -100,8 +100,8 @@ void verge__runner_close(verge__runner *runner) {
 
 /*
  * A task that waits or yields switches to the next task itself. It switches to the loop only when no task can run, or
- * after RESUMES_PER_ROUND tasks. When the loop continues, `running` is NULL, or it is a task that has ended, and it may
- * be another one than the loop resumed.
+ * after RESUMES_PER_ROUND tasks. When the loop continues, `running` is NULL or a task that has ended. This need not be
+ * the task that the loop resumed.
  */
 
 static int resumes_left(const verge__runner *runner) {
@@ -127,7 +127,7 @@ static VERGE__ALWAYS_INLINE void switch_from(verge__runner *runner, verge_task *
     VERGE__STEP("task: switch");
     verge_task *next = begin_next(runner, self);
     if (next == NULL) {
-        runner->running = NULL; /* from the switch on, another runner may run it, and even end it */
+        runner->running = NULL; /* from the switch on, another runner may run self, and even end it */
     }
     if (next != self) {
         verge__context_switch(&self->context, next != NULL ? &next->context : &runner->context);
@@ -190,7 +190,7 @@ static void empty_inbox(verge__runner *runner) {
     verge_task *next;
     for (verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
         next = task->next;
-        if (verge__has_stopped(runner)) { /* it was in no list when the runner cancelled its tasks */
+        if (verge__has_stopped(runner)) { /* the task was in no list when the runner cancelled its tasks */
             atomic_store(&task->is_cancelled, true);
         }
         if (atomic_load(&task->state) == VERGE__TASK_IO_CANCEL) {
@@ -259,8 +259,8 @@ static void ask_reactor(verge__runner *runner, uint64_t timeout_ns) {
     }
 }
 
-/* How long the kernel may wait. It counts on the monotonic clock. Any other clock may jump meanwhile, for example when
- * the machine wakes up: with such a clock, the wait is short, and the clock is read again. */
+/* How long the kernel may wait. The kernel uses the monotonic clock. Any other clock may jump meanwhile, for example
+ * when the machine wakes up: with such a clock, the wait is short, and the clock is read again. */
 static uint64_t time_until(const verge_runtime *runtime, uint64_t until_ns) {
     const uint64_t foreign_clock_nap_ns = 20000000;
     const uint64_t now_ns = verge__clock_now(&runtime->clock);

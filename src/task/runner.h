@@ -48,7 +48,7 @@ typedef struct verge__runner {
     uint64_t round_ns;        /* when this round began, as its timers saw it */
     bool has_others;          /* a copy of `shares`, for its own thread */
     bool ring_is_next;
-    bool offers_later; /* what it pushes now, verge__offer_rest will offer to others later (share.c) */
+    bool offers_later; /* tasks that are pushed now are offered to other runners later (verge__offer_rest) */
     struct verge__reactor *reactor;
     verge_worker *worker;
     verge__stack_cache stacks;
@@ -71,8 +71,8 @@ typedef struct verge__runner {
     void *listed;              /* links of all tasks of the runner, the newest first */
     _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
-    /* Written by the runner's thread: tasks that ended here unjoined; such tasks, of any runner, that were joined or
-     * detached here afterwards. */
+    /* Written by the runner's thread. unjoined: tasks that ended here without a joiner. collected: tasks that ended
+     * without a joiner on any runner, and were joined or detached here later. */
     _Atomic uint64_t unjoined, collected;
 
     pthread_t thread;
@@ -81,7 +81,7 @@ typedef struct verge__runner {
     int start_error;
 
     /* Tasks that are ready and not pinned, where the runner shares: the oldest in the ring, the rest in `overflow`. */
-    char other_lines[64]; /* what other threads look at is not beside what only this one uses */
+    char other_lines[64]; /* keeps what other threads look at apart from what only this one uses */
     verge__task_ring ring;
     uint32_t overflow_latch;
     _Atomic uint32_t overflow_count; /* written under the latch */
@@ -109,8 +109,7 @@ int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reac
 /* Called by the same thread, when the runner has no tasks left. */
 void verge__runner_close(verge__runner *runner);
 
-/* Switches to the next task that can run, or back to the loop. self is in the ready queue, or in a state that another
- * thread will end. */
+/* Switches to the next task that can run, or back to the loop. self is in the ready queue, or can be woken. */
 void verge__suspend(verge_task *self);
 
 /* One round of the loop: handles what has arrived, runs the timers that are due, and then tasks. Returns whether there
@@ -141,7 +140,7 @@ bool verge__runner_has_left(verge__runner *runner);
 
 /* ---- lost.c ---- */
 
-/* The calling thread, a worker's, is ending in the middle of a task: that one is lost, and the runtime stops. */
+/* Called by the thread of a worker that is ending in the middle of a task: that task is lost, and the runtime stops. */
 void verge__lose_running_task(void);
 
 /* ---- overflow.c ---- */

@@ -65,16 +65,16 @@ struct verge_runtime {
         pthread_t thread;
         bool has_thread;
         bool handles_signal;
-        uint32_t requests; /* of the signal, when it began */
+        uint32_t requests; /* how many signals had come when the observer began */
         _Atomic bool ends;
-        _Atomic uint32_t word; /* where its thread sleeps, unless it is for a signal */
+        _Atomic uint32_t word; /* where its thread sleeps, if it does not wait for a signal */
     } observer;
 };
 
 /*
  * A flag in `tasks`. It is set in the step that counts the last task out. From then on the loops end, and run no more
- * tasks. A task that is spawned from outside after that belongs to the next run: otherwise its loop could end in the
- * middle of it.
+ * tasks. A task that is spawned from outside after that belongs to the next run: in this one, its loop could end before
+ * the task does.
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
@@ -92,7 +92,7 @@ uint64_t verge__existing_tasks(const verge_runtime *runtime);
 /* How many tasks have ended, and were neither joined nor detached (stats.c). */
 uint64_t verge__unjoined_tasks(const verge_runtime *runtime);
 
-/* Whether the runtime is the parent's, and this process is the child of a fork. */
+/* Whether this process is the child of a fork, and its parent has created the runtime. */
 static inline bool verge__runtime_is_forked(const verge_runtime *runtime) {
     return runtime->forks != verge__forks();
 }

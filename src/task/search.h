@@ -48,7 +48,7 @@
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H
 
-/* The calling thread has made a task of a ring ready, or leaves one there and runs another: the right side, from 2. */
+/* The right side, from step 2. The calling thread has put a task into a ring, or leaves one there and runs another. */
 void verge__offer_slowly(verge_runtime *runtime);
 
 static inline bool verge__anyone_parked(const verge_runtime *runtime) {
@@ -68,17 +68,17 @@ static inline void verge__offer(verge_runtime *runtime) {
     }
 }
 
-/* The left side, for a runner that shares and has nothing to do. How long it may wait in its reactor; 0: it has
- * something to do now; VERGE_NEVER: it is to park. */
+/* The left side up to step 3, for a runner that shares and has nothing to do. Returns how long the runner may wait in
+ * its reactor. 0: it has something to do now. VERGE_NEVER: it is to park. */
 uint64_t verge__search(verge__runner *runner);
 
-/* 4 and 5. False: it must not sleep (6). */
+/* Steps 4 to 6 on the left. False: the runner must not sleep. */
 bool verge__park(verge__runner *runner);
 
-/* 8. */
+/* Step 8 on the left. */
 void verge__unpark(verge__runner *runner);
 
-/* 3, and for a runner that has work of its own. */
+/* Step 3 on the left. Also called when a runner that searches gets work of its own. */
 void verge__search_end(verge__runner *runner);
 
 #endif

@@ -61,7 +61,7 @@ static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
  * alone makes it happen. A case with a list has the rest as well; latch_at and list_at are offsets in its object.
  */
 typedef struct verge__case_type {
-    /* Whether its arguments make sense: 0, -EINVAL, -EPERM. */
+    /* Whether the arguments of the case make sense: 0, -EINVAL, -EPERM. */
     int (*check)(verge__selection *selection, const verge_case *one);
 
     /* Makes the call if it need not wait. True: it did, and the result of the case is set. */
@@ -77,7 +77,7 @@ typedef struct verge__case_type {
     bool (*must_wait)(const verge__selection *selection, const verge_case *one);
 
     /* With the latch held: makes a call that need not wait. *ret_woken: a task that the caller must deliver, or NULL.
-     * Conditions have none: they always have to wait. */
+     * NULL for a condition, which always has to wait. */
     int (*make_call)(const verge__selection *selection, const verge_case *one, verge_task **ret_woken);
 
     /* With the latch held. NULL: the case has no list. */

@@ -49,9 +49,11 @@ static void put_overflow(verge__runner *runner, verge_task *task) {
     verge__unlock(&runner->overflow_latch);
 }
 
-/* When a ready task is offered to other runners depends on what made it ready. A running task: at once, because that
- * task may run for long. The loop: when the loop begins to run tasks (verge__offer_rest). Neither: `running` is NULL
- * between two tasks. Then a task has ended, and the ready task is its joiner. It runs next, here. */
+/* What made a task ready decides when it is offered to other runners:
+ *   - a running task: at once, because that task may run for long;
+ *   - the loop, before it runs tasks: when it begins to run them (verge__offer_rest);
+ *   - the end of a task (`running` is NULL between two tasks): not at all. The ready task is the joiner of the task
+ *     that has ended, and runs next on this runner. */
 void verge__share(verge__runner *runner, verge_task *task) {
     const bool is_joiner = !runner->offers_later && runner->running == NULL;
     if (is_joiner && runner->handed_over == NULL) {
@@ -136,10 +138,10 @@ static void adopt(verge__runner *runner, verge_task *task) {
     const bool is_open = verge__list_task(runner, task);
     VERGE__INVARIANT(is_open, "J5: a runner that runs tasks has not left");
     (void)is_open;
-    if (atomic_load(&home->is_retiring)) { /* it may have looked, before this task went, whether it has tasks left */
+    if (atomic_load(&home->is_retiring)) { /* it must look again whether it has tasks left */
         verge__runner_alert(home);
     }
-    if (verge__has_stopped(runner)) { /* it was in no list when the runners cancelled their tasks */
+    if (verge__has_stopped(runner)) { /* the task was in no list when the runners cancelled their tasks */
         atomic_store(&task->is_cancelled, true);
     }
     verge__count(&runner->migrated);

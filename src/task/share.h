@@ -31,7 +31,7 @@ bool verge__take_over(verge__runner *runner, verge_task *task);
 /* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster. */
 bool verge__steal(verge__runner *runner, verge__runner *victim);
 
-/* The same for tasks in the other's inbox. */
+/* As verge__steal, for tasks in the inbox of the other runner. */
 bool verge__steal_inbox(verge__runner *runner, verge__runner *victim);
 
 /* Whether other runners may take this task of the runner as soon as it is not live. */
@@ -46,7 +46,7 @@ static inline bool verge__may_be_taken(const verge__runner *runner, const verge_
     return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
 }
 
-/* Puts a task that is READY into the queue of the calling runner, which is the task's. */
+/* Puts a task that is READY into the queue of the calling runner, which is the task's runner. */
 static inline void verge__runner_push(verge__runner *runner, verge_task *task) {
     if (VERGE__LIKELY(!runner->has_others)) {
         verge__queue_push(&runner->ready, task);

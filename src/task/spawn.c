@@ -45,7 +45,7 @@ static void give_stack(verge_runtime *runtime, verge__stack *stack) {
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
-/* No pointer to the task is used any more. */
+/* Called when no pointer to the task is used any more. */
 static void release_task(const verge_task *task) {
     if (!atomic_load(&task->is_lost)) { /* X2 */
         give_stack(task->runtime, task->stack);
@@ -286,7 +286,7 @@ int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task) 
 
 /* ---- join and detach ---- */
 
-/* The task has ended, and is joined or detached now. */
+/* Called when a task that has ended is joined or detached. */
 static void count_collected(const verge_task *task) {
     if (!task->is_unjoined) {
         return;
@@ -321,8 +321,8 @@ int verge__join_state(const verge_task *self, const verge_task *task) {
     return task->has_ended ? 0 : -EAGAIN;
 }
 
-/* Called with the latch held, and returns with it held. It waits in a loop because a cancellation wakes the task even
- * in WAIT_REGARDLESS. */
+/* Called with the latch held, and returns with it held. Waits in a loop, because a cancellation wakes the calling task
+ * even in VERGE__WAIT_REGARDLESS. */
 static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns, verge__wait_mode mode) {
     verge__waiter waiter = {.task = self};
     int reason;

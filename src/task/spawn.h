@@ -13,7 +13,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task);
 /* Called before the runner waits or ends. If no task is left, the run is over. */
 void verge__give_credit_back(verge__runner *runner);
 
-/* Under the task's latch: what a join of it by `self` would return now, without its result; -EAGAIN: it would wait. */
+/* Called with the task's latch held. Returns what a join by `self` would return now. -EAGAIN: it would wait. */
 int verge__join_state(const verge_task *self, const verge_task *task);
 
 /* Takes the result of a task that has ended. The caller is its joiner. After that, the task's handle is invalid. */
@@ -25,7 +25,7 @@ int verge__take_result(verge_task *task, intptr_t *ret_result);
  * -ECANCELED: self is cancelled, or the group has failed. */
 int verge__group_admit(struct verge_group *group, const verge_task *self);
 
-/* The task that was admitted could not be spawned. */
+/* Undoes verge__group_admit, because the task could not be spawned. */
 void verge__group_dismiss(struct verge_group *group);
 
 /* Puts a new task, which was admitted, into the list of its group. */

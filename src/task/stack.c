@@ -87,7 +87,8 @@ static int install_guard(verge__stack_store *store, char *guard) {
     return mprotect(guard, store->guard_size, PROT_NONE) == 0 ? 0 : -ENOMEM;
 }
 
-/* How many bytes at the top of a stack were ever touched, to the page; and how many are resident. */
+/* How many bytes at the top of a stack were ever touched, in whole pages. Adds to *resident_bytes how many of them are
+ * in memory. */
 static size_t touched_bytes(const verge__stack_store *store, char *low, size_t *resident_bytes) {
     enum { BATCH_PAGES = 512 };
     unsigned char present[BATCH_PAGES];
@@ -170,7 +171,7 @@ static int add_region(verge__stack_store *store) {
     return 0;
 }
 
-/* A stack that was never used. */
+/* Takes a stack that was never used. */
 static int cut(verge__stack_store *store, verge__stack **ret_stack) {
     if (store->stack_count == store->region_count * REGION_STACK_COUNT) {
         const int error = add_region(store);

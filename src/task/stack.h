@@ -5,7 +5,7 @@
  *
  * Layout of one stack, from low addresses to high
  *
- *     guard        never accessible: an overflow is a SIGSEGV and not a neighbour's data
+ *     guard        never accessible: an overflow raises SIGSEGV, and does not overwrite a neighbour's data
  *     stack        grows down towards the guard; its pages are committed when first touched
  *     head         verge__stack, the caller's block, and up to 896 bytes that are left unused: see below
  *
@@ -40,7 +40,7 @@ enum { VERGE__STACK_CACHE_MAX = 64 };
 
 typedef struct verge__stack {
     struct verge__stack *next; /* in a cache */
-    void *low;                 /* the lowest usable byte; the stack's top is the stack head's block */
+    void *low;                 /* the lowest usable byte. The stack of a task ends where the caller's block begins */
     uint32_t index;
 } verge__stack;
 
@@ -81,7 +81,7 @@ void verge__stack_cache_init(verge__stack_cache *cache, verge__stack_store *stor
 /* Gives all stacks of the cache back to the store. */
 void verge__stack_cache_flush(verge__stack_cache *cache);
 
-/* A stack, its contents undefined. -ENOMEM. */
+/* Takes a stack, whose contents are undefined. 0 or -ENOMEM. */
 int verge__stack_take(verge__stack_cache *cache, verge__stack **ret_stack);
 
 void verge__stack_give(verge__stack_cache *cache, verge__stack *stack);
@@ -91,7 +91,7 @@ static inline void *verge__stack_block(const verge__stack_store *store, const ve
     return (char *)stack - store->block_size;
 }
 
-/* What can be the stack of a context, below the block. */
+/* The size of the stack that a context can use, from `low` up to the block. */
 static inline size_t verge__stack_room(const verge__stack_store *store, const verge__stack *stack) {
     return (size_t)((char *)verge__stack_block(store, stack) - (char *)stack->low);
 }

@@ -113,9 +113,9 @@ struct verge_task {
     verge__stack *stack;
     verge_runtime *runtime;
 
-    /* For verge/scope.h only, which counts timers by who starts them (service/sources.h). Beside `runtime`, which the
-     * start of a timer reads as well. */
-    uint32_t source;   /* of its timers; found with the first of them */
+    /* For verge/scope.h only, which counts timers by who starts them (service/sources.h). These fields are beside
+     * `runtime`, because the start of a timer reads all three. */
+    uint32_t source;   /* of its timers; looked up when it starts the first */
     const char *label; /* of its timers; NULL: they are listed under its function */
 
     verge__link listed;       /* in the runner's list, under its list_latch */

@@ -4,7 +4,8 @@
  * Then it moves the clock to the next deadline. All runners share one reactor, and the thread waits only there.
  *
  * Without a deadline to move to, and without I/O, only another thread could wake a task. If the process has none, the
- * loop ends. If it has one, that may end later, without having woken a task: so the loop looks again, every so often.
+ * loop ends. If it has one, that thread may end later without having woken a task. So the loop looks again from time to
+ * time.
  */
 #include "base/step.h"
 #include "base/thread.h"
@@ -121,14 +122,14 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
 static uint32_t count_own_threads(verge_runtime *runtime) {
     const bool observer_is_own = runtime->observer.has_thread && runtime->options.stuck_after_ns == 0;
     (void)pthread_mutex_lock(&runtime->pool.lock);
-    const uint32_t pool_count = runtime->pool.thread_count; /* idle: in virtual time, this thread waits for each call */
+    const uint32_t pool_count = runtime->pool.thread_count; /* all idle: this thread waits until each call is done */
     (void)pthread_mutex_unlock(&runtime->pool.lock);
     return 1 + pool_count + observer_is_own;
 }
 
 /* Whether nothing can wake a task any more, if there is no deadline to move to: no I/O is pending, and no other thread
- * is left. The threads are counted first, and then their work is looked for. So what a thread did before it ended is
- * seen: the stores of set_waiting are between the two. */
+ * is left. The threads are counted first, and then their work is looked for: so what a thread did before it ended is
+ * seen. The stores of set_waiting keep the two in this order. */
 static bool nothing_can_come(verge_runtime *runtime, const struct verge__reactor *reactor) {
     if (reactor->pending_count != 0 || !verge__thread_count_is(count_own_threads(runtime))) {
         return false;

@@ -110,15 +110,16 @@ static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback ca
     return error;
 }
 
-/* A timer has run, or will not run any more. */
+/* Called when a timer has run, or will not run any more. */
 static void uncount_timer(const verge_task *task) {
     if (is_virtual(task)) {
         task->runtime->timer_count--;
     }
 }
 
-/* J3. On the worker that has the timer, its callback cannot be running now. If the task has moved since, it can. Then a
- * cancel is not enough: the callback may be about to reset its timer (on_operation_time), which would live again. */
+/* J3. While the task is on the worker that has the timer, the callback cannot be running now. If the task has moved
+ * since, the callback may be running. Then a cancel is not enough: the callback may be about to reset its timer
+ * (on_operation_time), and the timer would be pending again. */
 static void end_timer(verge_task *self, verge_timer timer) {
     int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
@@ -150,7 +151,7 @@ verge_task *verge__begin_call(uint64_t deadline_ns) {
     if (runner == NULL) {
         return NULL;
     }
-    verge_task *self = runner->running; /* yield may move it to another runner, but it stays self */
+    verge_task *self = runner->running; /* read now: the yield may move the task to another runner */
     if (deadline_ns != 0 && ++runner->at_once_count > AT_ONCE_MAX) {
         runner->at_once_count = 0;
         (void)verge_yield();
@@ -166,11 +167,11 @@ static void on_time(const verge_firing *firing) {
     uncount_timer(firing->argument);
     if (verge__claim(firing->argument, -ETIMEDOUT)) {
         verge__deliver_home(verge__current_runner(),
-                            firing->argument); /* not deliver: to take over may wait, which a callback must not */
+                            firing->argument); /* not verge__deliver: it may wait, which a callback must not */
     }
 }
 
-/* Ends a wait that has not begun. False: the task was woken already, and is in a queue. */
+/* Ends a wait before the task is suspended. False: the task was woken already, and is in a queue. */
 static bool take_back(verge_task *self) {
     uint8_t state = VERGE__TASK_WAITING;
     return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
@@ -280,9 +281,10 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
  * Many operations have a deadline, but few deadlines come. So a task keeps its timer from one operation to the next. A
  * later deadline is only stored. When the timer runs too early for that deadline, it is reset to it.
  *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
- *       starts it and runs it; a task that moves has none: the thread that moves it has ended the timer for good, and
- *       its callback has returned (end_timer). Only the thread that has the task (J1) writes io_timer. It touches the
- *       other fields only when the timer cannot run: on the thread that runs the timer, or after the timer has ended.
+ *       starts the timer and runs it. A task that moves has no such timer: the thread that moves the task has ended the
+ *       timer, and its callback has returned (end_timer). Only the thread that has the task (J1) writes io_timer. It
+ *       touches io_timer_ns, io_deadline_ns and io_error only while the timer cannot run: on the thread that runs the
+ *       timer, or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -294,7 +296,7 @@ static void on_operation_time(const verge_firing *firing) {
         task->io_timer_ns = task->io_deadline_ns;
         VERGE__STEP("task: reset timer");
         error = verge_service_reset(firing->service, firing->timer, task->io_deadline_ns);
-        if (error >= 0 || error == -ESHUTDOWN) { /* another runner takes the task, and waits for this to return */
+        if (error >= 0 || error == -ESHUTDOWN) { /* -ESHUTDOWN: a runner takes the task, and waits for this callback */
             return;
         }
     }
@@ -333,7 +335,7 @@ static void disarm(verge_task *self) {
 }
 
 /* Whether an operation must be told that its task is cancelled or its deadline has passed. io_uring tries operations on
- * sockets before it looks at their cancellation; others it might not even begin (N3). */
+ * sockets before it looks at their cancellation. Other operations it might not even begin (N3). */
 static bool must_know_if_over(const struct verge__operation *operation) {
     switch ((enum verge__operation_kind)operation->kind) {
     case VERGE__ACCEPT:

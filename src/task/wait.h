@@ -36,7 +36,8 @@ typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wai
  */
 int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
-/* Instead of verge__wait, if the task need not wait any more. It lets others run if it was woken meanwhile. */
+/* Call it instead of verge__wait if the task need not wait any more. If it was woken meanwhile, other tasks run
+ * first. */
 void verge__wait_end(verge_task *self);
 
 /* Whether a deadline of the caller's is a duration by mistake. */
@@ -54,7 +55,7 @@ uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns)
 int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
 
 /*
- * For select, which waits for several operations, or to be woken. Submits the operations. From then on the task can be
+ * For select, which waits for one of several operations, or to be woken. Submits the operations. Then the task can be
  * woken, as after verge__wait_begin. Waking it cancels the operations, and so does the first of them that is done.
  * True: all are pending. False: one was done at once, and those after it are not submitted.
  */

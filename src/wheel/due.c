@@ -32,7 +32,8 @@ void verge__wheel_set_short_reach(verge_wheel *wheel) {
     wheel->short_reach = is_short && !has_cap ? reach : 0;
     uint64_t end =
         calendar->cursor + reach < wheel->geometry.end_tick ? calendar->cursor + reach : wheel->geometry.end_tick - 1;
-    /* While a tick is handed out, its nodes are where they must not stay; and idle ones would look like a backlog. */
+    /* While a tick is handed out, its nodes must not stay where they are, and idle nodes there would look like a
+     * backlog. */
     bool is_between = is_short && !verge__calendar_has_due(calendar);
     wheel->keep_end_ns = is_between && calendar->has_places ? (end << calendar->shift) - calendar->bias_ns : 0;
     wheel->idle_limit = is_between && !has_cap ? verge__idle_max : 0;
@@ -84,8 +85,8 @@ static VERGE__ALWAYS_INLINE verge__timer_node *come_up(verge_wheel *wheel, bool 
     return verge__timer_of_node(node);
 }
 
-/* Whether the timer of a node that has come up is due: its tick has come or, if it is past, its deadline. Otherwise the
- * timer was moved later, and the node is refiled; or the node is idle, and is dropped. */
+/* Whether the timer of a node that has come up is due: its tick has come or, if it is past, its deadline has come. If
+ * the timer was moved later, this refiles its node. If the node is idle, this drops it. */
 static VERGE__ALWAYS_INLINE bool is_due(verge_wheel *wheel, verge__timer_node *timer, bool is_past) {
     uint64_t end = VERGE__UNLIKELY(is_past) ? verge__wheel_target(wheel) : wheel->calendar.cursor;
     if (VERGE__UNLIKELY(!verge__timer_is_pending(timer))) {
@@ -115,8 +116,8 @@ static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout
     return true;
 }
 
-/* The next step of an ordered wheel, for what is past or for the tick: a step of sorting, or the first timer goes out,
- * or one more node is sorted. False: nothing is left. */
+/* The next step of an ordered wheel, for what is past or for the tick. It is one step of a merge; or the first sorted
+ * timer is handed out; or one more node joins the sort. False: nothing is left. */
 static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
     bool is_past = sorting == &wheel->order->past;
     if (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
@@ -146,7 +147,8 @@ static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sort
     return !is_empty;
 }
 
-/* What is past comes before the tick. What becomes past while the past is handed out waits until that is done. */
+/* What is past comes before the tick. Timers that become past while others that are past are handed out wait for
+ * these. */
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
     return hand_out_sorted(wheel, &wheel->order->past, to) || hand_out_sorted(wheel, &wheel->order->tick, to);
 }
@@ -172,7 +174,8 @@ static void hand_out_until_full(verge_wheel *wheel, verge__handout *to) {
 
 /* ---- a poll ---- */
 
-/* Updates the wheel after what is due was handed out, or as much as the limits allow. */
+/* Updates the wheel at the end of a poll or run, when all due timers were handed out, or as many as the limits
+ * allow. */
 static void settle(verge_wheel *wheel, size_t *budget) {
     verge__calendar *calendar = &wheel->calendar;
     if (VERGE__UNLIKELY(verge__wheel_has_due(wheel))) {
@@ -191,7 +194,7 @@ static void settle(verge_wheel *wheel, size_t *budget) {
     verge__wheel_set_short_reach(wheel);
 }
 
-/* What was deferred is past from now on. */
+/* Makes the deferred timers past. */
 static void admit_deferred(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     for (verge__node *node = NULL; VERGE__UNLIKELY((node = wheel->deferred) != NULL);) {
@@ -223,8 +226,8 @@ size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout 
     return to->count;
 }
 
-/* Moves time, if there is nothing else to do. False: there is, or time stands still. last_poll_work is not set to 0,
- * which would take a tenth of a poll's time: it does not count after last_work_ns. */
+/* Moves time, and returns true, if this is all that the poll has to do. It does not set last_poll_work to 0, which
+ * would take a tenth of a poll's time: last_poll_work does not count after last_work_ns. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
     uint64_t tick = now_ns >> wheel->calendar.shift;
     if (VERGE__UNLIKELY((tick >= wheel->calendar.quiet_until) | (now_ns <= wheel->now_ns))) {
@@ -259,7 +262,7 @@ size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns, on_expiry_funct
     if (pass_quietly(wheel, now_ns)) {
         return 0;
     }
-    admit_deferred(wheel); /* what a callback of an outer run has set comes out in the next run, and that is this one */
+    admit_deferred(wheel); /* timers that an outer run has deferred come out in the next run: this one */
     return run_due(wheel, now_ns, on_expiry, context, SIZE_MAX);
 }
 

@@ -2,7 +2,7 @@
 /* When the next timer comes out: a lower bound, from the bitmaps, and the exact deadline. */
 #include "wheel/wheel_internal.h"
 
-/* While the calendar is quiet, nothing is due (W5): that is one comparison. */
+/* While the calendar is quiet, nothing is due (W5). So in the common case, this is one comparison. */
 static bool has_due(const verge_wheel *wheel) {
     return wheel->now_ns >> wheel->calendar.shift >= wheel->calendar.quiet_until && verge__wheel_has_due(wheel);
 }
@@ -79,7 +79,7 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
 verge__first verge__wheel_find_first(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     verge__first found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
-    if (verge__wheel_has_due(wheel) || wheel->visits > 0) { /* among all timers, the slow way, which moves no node */
+    if (verge__wheel_has_due(wheel) || wheel->visits > 0) { /* looks at all timers: slow, but it moves no node */
         verge__wheel_visit(wheel, 0, add_any, &found);
         return found;
     }

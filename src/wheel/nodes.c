@@ -88,7 +88,8 @@ static int grow_arrays(verge__nodes *nodes) {
     return 0;
 }
 
-/* Moves nodes to other memory, one by one, and updates the neighbours of each, which may be among them. */
+/* Moves nodes to other memory, one by one, and updates the neighbours of each in its list. A neighbour may be one of
+ * these nodes, too. */
 static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned char *from, uint32_t count) {
     for (size_t at = 0; at < slab_bytes(nodes, count); at += nodes->stride) {
         memcpy(to + at, from + at, nodes->stride);
@@ -125,7 +126,8 @@ static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32
     return 0;
 }
 
-/* Slab 0 becomes larger while it is the only one. Otherwise the lowest slab without memory gets some. */
+/* Slab 0 becomes larger while it is the only slab, and smaller than a full one. Otherwise the lowest slab without
+ * memory gets some: a slab that was given back or, if there is none, a new one. */
 int verge__nodes_grow(verge__nodes *nodes) {
     uint32_t first = nodes->first_room;
     if (nodes->slab_count == 1 && first > 0 && first < VERGE__SLAB_NODES) {

@@ -49,7 +49,7 @@ _Static_assert(sizeof(verge__timer_node) <= sizeof(verge_timeout), "a timeout is
 typedef struct VERGE__MAY_ALIAS verge__table_node {
     verge__timer_node timer;
     void *data;        /* of a free node: the next free one of its slab */
-    uint64_t sequence; /* in ordered wheels alone: see `stride` */
+    uint64_t sequence; /* only in ordered wheels: see `stride` */
 } verge__table_node;
 
 typedef struct verge__slab {
@@ -59,13 +59,13 @@ typedef struct verge__slab {
     uint32_t generation_floor; /* the generation of nodes that are added to the slab */
 } verge__slab;
 
-/* Begins zeroed, but for the allocator, stride and generation_base. */
+/* At first, all is zero except the allocator, stride and generation_base. */
 typedef struct verge__nodes {
     verge__slab *slabs;
     uint32_t index_limit; /* indexes below this may be in use */
     uint32_t stride;      /* bytes from a node to the next */
     uint32_t current;     /* the slab from which nodes are taken */
-    uint32_t empty_count; /* slabs with memory and without a timer, but for slab 0 */
+    uint32_t empty_count; /* slabs with memory and without a timer; slab 0 does not count */
     size_t pending_count; /* timers with handles */
     size_t node_count;    /* nodes that have memory */
     uint32_t slab_count;
@@ -75,7 +75,7 @@ typedef struct verge__nodes {
     uint32_t vacant;      /* slabs below this one have memory */
     uint32_t retired_count;
     uint32_t generation_base;
-    uint64_t *with_free; /* a bit a slab: it may have free nodes */
+    uint64_t *with_free; /* one bit for each slab: whether it may have free nodes */
     bool is_shrinking;   /* slabs are given back until few are empty */
     const verge_allocator *allocator;
 } verge__nodes;
@@ -91,7 +91,8 @@ int verge__nodes_grow(verge__nodes *nodes);
 /* Makes the lowest slab with a free node the current one. False: there is none. */
 bool verge__nodes_find_slab(verge__nodes *nodes);
 
-/* Gives back a slab without a timer or a linked node. If it is added again, its nodes start with generation_floor. */
+/* Gives back a slab without a timer or a linked node. If it gets memory again, its nodes start with
+ * generation_floor. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor);
 
 /* Why no pending timer has this handle: -ENOENT or -EBADF. */

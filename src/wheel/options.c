@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options: the defaults, which are valid, and what they mean. */
+/* Options: the defaults and presets; checking options, and translating them into ticks. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -17,7 +17,7 @@ static VERGE__ALWAYS_INLINE int started(verge_wheel *wheel, verge__table_node *n
     return 0;
 }
 
-/* `node` is free, or NULL: one has to be found. */
+/* The long way of a start. `node` is a free node. If it is NULL, a free node has to be found. */
 static VERGE__NOINLINE int start_anew(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer,
                                       verge__table_node *node) {
     if (VERGE__UNLIKELY(node == NULL)) {
@@ -86,7 +86,8 @@ int verge_wheel_start_or_reset(verge_wheel *wheel, verge_timer *timer, uint64_t 
     return error;
 }
 
-/* The long way of a cancel: withdraws the node, unless it may stay as an idle node, and gives back an empty slab. */
+/* The long way of a cancel: withdraws the node, unless it may stay as an idle node. If few nodes are used, it also
+ * gives back an empty slab. */
 static VERGE__NOINLINE int tidy(verge_wheel *wheel, verge__table_node *node, bool is_idle) {
     if (!is_idle) {
         verge__calendar_withdraw(&wheel->calendar, &node->timer.node);

@@ -10,7 +10,7 @@
  * it, so that a handle used with the wrong wheel is rarely that of a pending timer there. */
 static uint32_t next_generation_base(void) {
 #if defined(__STDC_NO_ATOMICS__)
-    static uint32_t wheel_count; /* threads that create wheels at once may get the same number: it is only a start */
+    static uint32_t wheel_count; /* two threads at once may get the same number, which does no harm */
     uint32_t number = ++wheel_count;
 #else
     static atomic_uint wheel_count;
@@ -27,7 +27,7 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
-        .is_narrow = is_narrow && !wheel->options.coarse, /* which rounds up to slots of its own levels */
+        .is_narrow = is_narrow && !wheel->options.coarse, /* coarse: it rounds up to slots of its own levels */
         .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= 2,
         .allocator = &wheel->allocator,
     };
@@ -119,7 +119,7 @@ void verge__wheel_visit(verge_wheel *wheel, size_t first_list, verge__visitor *v
     }
 }
 
-/* A node is taken out; if it is a timer, it ends. */
+/* Takes a node out of its list. If the node is that of a pending timer, the timer ends. */
 static void end_one(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
     if (verge__timer_is_marker(timer)) {

@@ -7,7 +7,7 @@
  *
  * What is due
  *   past      timers set for a time that had come already. They come out first
- *   deferred  timers that the function of a run has set for such a time: they become past when the run is over
+ *   deferred  timers that the function of a run has set for such a time. They become past when the run is over
  *   the tick  calendar.due_slot: its nodes are handed out in place
  *   order     of an ordered wheel: timers that are past, and those of the tick, are sorted there (more/order.h)
  *
@@ -36,13 +36,13 @@ extern size_t verge__idle_max, verge__narrow_max; /* tests lower them, so that f
 static const size_t verge__idle_max = VERGE__IDLE_MAX, verge__narrow_max = VERGE__NARROW_MAX;
 #endif
 
-/* What options mean. */
+/* The options of a wheel, in ticks. */
 typedef struct verge__geometry {
     uint8_t shift; /* ticks of 2^shift ns */
     uint8_t level_count;
     bool reaches_end; /* of time: every deadline is accepted */
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
-    uint64_t end_tick; /* never comes; timers for ever are filed there */
+    uint64_t end_tick; /* never comes; timers that never come out are filed there */
     uint64_t reach;    /* ticks from now on for which timers are accepted */
     uint64_t rounding; /* ticks by which a coarse wheel may round up; else 0 */
 } verge__geometry;
@@ -50,12 +50,12 @@ typedef struct verge__geometry {
 struct verge_wheel {
     /* what every call reads or writes */
     _Alignas(64) verge__nodes nodes;
-    size_t timeout_count; /* that are pending */
+    size_t timeout_count; /* pending timeouts */
     uint64_t cancelled;
     uint64_t expired;
-    uint64_t short_reach; /* ticks from the cursor on that need no closer look; 0: all do */
+    uint64_t short_reach; /* so many ticks from the cursor on can be filed without checks; 0: none */
     uint64_t keep_end_ns; /* for deadlines below this, a linked node may stay where it is */
-    uint64_t idle_limit;  /* with so many idle nodes, another is withdrawn at once; 0: none may stay */
+    uint64_t idle_limit;  /* so many idle nodes may stay linked; one more is withdrawn at once */
     uint64_t earliest_ns; /* W4; VERGE_NEVER: nothing is pending */
     uint64_t now_ns;
     verge__order *order; /* NULL: the wheel is not ordered */
@@ -63,17 +63,17 @@ struct verge_wheel {
 
     verge__node *past;
     verge__node *deferred;
-    uint64_t sequence; /* of the last call that set a timer, in ordered wheels */
-    bool is_plain;     /* exact, and accepts whatever is not past: the short ways may apply */
-    uint32_t visits;   /* of timeouts, under way: meanwhile the calendar is not rebuilt, and searches move no node */
-    size_t runs;       /* under way, one in the other */
+    uint64_t sequence; /* in ordered wheels: the number of the last call that set a timer */
+    bool is_plain;     /* not coarse, and accepts each tick that has not come: the short ways may apply */
+    uint32_t visits;   /* visits of timeouts under way. During them, no rebuild, and searches move no node */
+    size_t runs;       /* runs under way, one inside the other */
     size_t narrow_max; /* verge__narrow_max, or more since a rebuild failed */
     uint64_t refiled;  /* nodes that came up before their timer's later deadline */
-    uint64_t dropped;  /* idle nodes that came up, or were in the way */
+    uint64_t dropped;  /* idle nodes that came up, or were removed by a search or with their slab */
     uint64_t start_ns;
     uint64_t last_poll_work; /* nodes that the last poll moved, inspected or returned */
     uint64_t last_work_ns;   /* when that poll was; polls after it had no work */
-    size_t reserved_nodes;   /* timers with handles there must be room for */
+    size_t reserved_nodes;   /* room for so many timers with handles must stay */
     verge__geometry geometry;
     verge_wheel_options options;
     verge_allocator allocator;
@@ -107,18 +107,18 @@ void verge__wheel_other_preset(verge_wheel_options *options, verge_wheel_preset 
 /* Reads the geometry of options that give levels. Returns 0; or -EINVAL, and why. */
 int verge__wheel_read_levels(const verge_wheel_options *options, verge__explanation why, verge__geometry *ret_geometry);
 
-/* Of a coarse wheel, the tick at which a timer for this tick is filed. */
+/* In a coarse wheel: the tick at which a timer for this tick is filed. */
 uint64_t verge__coarse_round_up(const verge_wheel *wheel, uint64_t tick);
 
-/* Of a coarse wheel, the last tick up to this one that is not rounded up beyond the end of time. */
+/* In a coarse wheel: the last tick, up to this one, that is not rounded up beyond the end of time. */
 uint64_t verge__coarse_last_tick(const verge_wheel *wheel, uint64_t tick);
 
-/* Of builds with assertions: whether a linked node may be in a list of this wheel. */
+/* For builds with assertions. False: the list of this linked node is not of this wheel. */
 bool verge__wheel_may_have(const verge_wheel *wheel, const verge__node *node);
 
 /* ---- time and ticks ---- */
 
-/* The first tick that has not come; at the end of time it stands still. */
+/* The first tick that has not come. At the end of time, it is end_tick. */
 static inline uint64_t verge__wheel_target(const verge_wheel *wheel) {
     uint64_t tick = wheel->now_ns >> wheel->calendar.shift;
     return tick < wheel->geometry.end_tick ? tick + 1 : wheel->geometry.end_tick;
@@ -184,7 +184,7 @@ static inline void verge__wheel_forget_earliest(verge_wheel *wheel) {
     wheel->earliest_ns = verge__wheel_pending(wheel) == 0 ? VERGE_NEVER : 0;
 }
 
-/* Updates the earliest deadline: the deadline of a timer changes. */
+/* Updates the earliest deadline, when the deadline of a timer changes. */
 static VERGE__ALWAYS_INLINE void verge__wheel_note_move(verge_wheel *wheel, uint64_t from_ns, uint64_t to_ns) {
     uint64_t earliest_ns = wheel->earliest_ns;
     if (VERGE__UNLIKELY(to_ns < earliest_ns)) {
@@ -209,8 +209,8 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, v
     return true;
 }
 
-/* Makes the node of a timer idle that was cancelled, and is not pending any more. False: there are enough idle nodes,
- * and the caller must withdraw this one. */
+/* Makes the node of a cancelled timer idle. The timer is not pending any more. False: there are enough idle nodes, and
+ * the caller must withdraw this one. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, const verge__timer_node *timer) {
     wheel->cancelled++;
     if (VERGE__UNLIKELY(timer->node.deadline_ns == wheel->earliest_ns)) {
@@ -236,14 +236,15 @@ size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns,
 
 /* ---- due.c ---- */
 
-/* Whether something is due, or may be, that was not handed out. */
+/* Whether something is due that was not handed out. It may only look so: idle nodes count, and timers that were moved
+ * later. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
 /* All of a poll or a run. What was deferred in a run is past when the outermost run is over. */
 size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to);
 
 /* Finds whether the short ways apply: if the wheel is plain, the cursor has caught up, and nothing is past or being
- * sorted. Then linked nodes come up at their time. To be called when one of these conditions has changed. */
+ * sorted. Then linked nodes come up at their time. Call it when one of these conditions has changed. */
 void verge__wheel_set_short_reach(verge_wheel *wheel);
 
 /* The short ways do not apply until verge__wheel_set_short_reach is called. */
@@ -268,7 +269,7 @@ uint64_t verge__wheel_earliest(verge_wheel *wheel);
 
 /* ---- wheel.c ---- */
 
-/* How to set up the wheel's calendar. That of a coarse wheel is never narrow. */
+/* How to set up the wheel's calendar. The calendar of a coarse wheel is never narrow. */
 verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool is_narrow);
 
 /* List number i: the lanes of all slots and, from calendar.head_count on, the lists of what is due. NULL: no more. */
@@ -283,7 +284,7 @@ void verge__wheel_visit(verge_wheel *wheel, size_t first_list, verge__visitor *v
 /* Makes sure that there is a free node to take. -ENOMEM, -ENOSPC. */
 int verge__wheel_find_node(verge_wheel *wheel);
 
-/* Makes the calendar narrow, or wide. -EBUSY: a visit stands at one of its nodes. -ENOMEM. */
+/* Makes the calendar narrow, or wide. -EBUSY: a visit of timeouts is under way. -ENOMEM. */
 int verge__wheel_rebuild(verge_wheel *wheel, bool is_narrow);
 
 /* Releases a slab. False: none is empty, or fewer nodes than `keep` would be left. */

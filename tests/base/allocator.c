@@ -47,19 +47,19 @@ static void nothing_at_all_is_a_block_too(void **state) {
     }
 }
 
-/* In memory, of this process. */
+/* How many bytes of this process are in memory. */
 static size_t resident_bytes(void) {
     FILE *file = fopen("/proc/self/statm", "r");
     char line[256] = "";
     assert_non_null(file);
-    assert_non_null(fgets(line, sizeof(line), file)); /* the whole process, then what of it is in memory, in pages */
+    assert_non_null(fgets(line, sizeof(line), file)); /* pages: all of the process, then those in memory */
     (void)fclose(file);
     char *second = strchr(line, ' ');
     assert_non_null(second);
     return (size_t)strtoul(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Even if malloc keeps them for its next caller. */
+/* Pages of released blocks go back to the system, even if malloc keeps the blocks for its next caller. */
 static void pages_of_what_is_released_go_back_to_the_system(void **state) {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -77,7 +77,7 @@ static void pages_of_what_is_released_go_back_to_the_system(void **state) {
         memset(blocks[i], 1, BLOCK_BYTES);
     }
     const size_t full = resident_bytes();
-    for (size_t i = 0; i < BLOCKS - 1; i++) { /* the last one stays: no end of the heap is there to be cut off */
+    for (size_t i = 0; i < BLOCKS - 1; i++) { /* the last stays, so malloc cannot cut off the end of the heap */
         allocator->release(allocator->context, blocks[i], BLOCK_BYTES);
     }
     const size_t left = resident_bytes();
@@ -101,9 +101,9 @@ static void more_than_there_is_gets_nothing(void **state) {
     assert_null(allocator->allocate(allocator->context, size, 8));
 }
 
-/* What a host offers: it aligns to max_align_t, and to no more. */
+/* The malloc of a host. It aligns to max_align_t, and to no more. */
 static size_t host_blocks;
-static size_t host_blocks_max; /* beyond it there is no memory */
+static size_t host_blocks_max; /* with so many blocks, there is no memory */
 
 static void *host_malloc(size_t size) {
     if (host_blocks == host_blocks_max) {
@@ -146,7 +146,7 @@ static void blocks_of_a_hosts_malloc_are_aligned(void **state) {
     assert_null(host_allocator.allocate(host_allocator.context, size, 64));
 }
 
-/* Every block of a wheel, while it grows and when a million timers are gone. */
+/* All blocks of a wheel are from the host, while it grows and when a million timers are gone. */
 static void a_wheel_lives_on_a_hosts_malloc(void **state) {
     (void)state;
     enum { TIMERS = 1000000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VERGE__INVARIANT aborts if its condition is false in builds with assertions; in others it does not evaluate it. */
+/* In builds with assertions, VERGE__INVARIANT aborts if its condition is false. In other builds, it does not evaluate
+ * the condition. */
 #define _POSIX_C_SOURCE 200809L
 
 #undef VERGE_ASSERTS

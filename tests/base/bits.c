@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bit helpers: the compiler's, the portable ones and a loop agree. */
+/* Bit helpers: the builtins of the compiler, the portable functions and a simple loop agree. */
 #include "base/bits.h"
 
 #include "support/cmocka.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks: the system's do not go backwards, the manual one does what it is told, from any thread. */
+/* Clocks: those of the system do not go backwards. The manual clock does what it is told, from any thread. */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>

@@ -14,7 +14,7 @@ struct item {
     verge__link link;
 };
 
-/* What should be in the list, in order. */
+/* The items that should be in the list, in order. */
 struct model {
     struct item *items[ITEM_COUNT];
     size_t count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs that begin with their size: every size of the caller's with every size of the library's, byte by byte. */
+/* Structs that begin with their size: every size of the caller's struct with every size of the library's, byte by
+ * byte. */
 #include "base/sized.h"
 
 #include <stdint.h>
@@ -23,7 +24,8 @@ static struct memory struct_of(size_t size, unsigned first) {
     return memory;
 }
 
-/* `got` begins with its size, has the bytes of both, zeros behind them, and is untouched beyond. */
+/* `got` begins with its size. Bytes that both structs have are those of the other struct, the rest of `got` is zero,
+ * and the memory behind it is untouched. */
 static void expect(const struct memory *got, size_t size, size_t other_size, unsigned first) {
     assert_int_equal(verge__size_in(got->bytes), size);
     for (size_t i = sizeof(size); i < sizeof(got->bytes); i++) {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# figures.sh SOURCE [--write]: the table of figures in the README, and that of where verge is behind in docs/BENCHMARKS.md,
-# are those of docs/bench/results.csv, which `make bench QUICK=1 OUT=docs/bench` writes. --write puts them there, and
-# draws docs/pictures/speed.svg anew.
+# figures.sh SOURCE [--write]: the table of figures in the README, and that of where verge is behind in
+# docs/BENCHMARKS.md, are those of docs/bench/results.csv, which `make bench QUICK=1 OUT=docs/bench` writes. --write
+# puts them there, and draws docs/pictures/speed.svg anew.
 set -eu
 cd "$1"
 
@@ -39,7 +39,7 @@ awk -F, '
         row("tail p99.99", "the slowest of 10,000 polls")
     }' docs/bench/results.csv >"$work/figures"
 
-# What takes at least 5 % longer than in the textbook wheel. Ratios within 3 % are the same.
+# The table of operations that take at least 5 % longer than in the textbook wheel. Ratios within 3 % count as equal.
 awk -F, '
     $4 == "huge" { best[$2, $3, $5] = $6 }
     function cell(figure, timers, rival,    value, baseline) {
@@ -78,7 +78,7 @@ awk -F, '
     }' docs/bench/results.csv >"$work/behind"
 
 status=0
-put() { # put DOCUMENT TABLE: the table that starts with the same words becomes this one, or is to be it already
+put() { # put DOCUMENT TABLE: with --write, replaces the table that starts with the same words; else compares the two
     awk -v table="$2" '
         BEGIN {
             getline first < table

@@ -22,7 +22,7 @@ for page in man/man*/*; do
     fi
 done
 
-# name.section of every page, and of every function that a page has the name of
+# name.section of every page, and of every function that a page names
 {
     for page in man/man*/*; do
         basename "$page"

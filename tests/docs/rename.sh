@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# rename.sh SOURCE CC: scripts/rename-0.2 makes a source with all names of 0.2 that have changed one that compiles, and
-# does so once.
+# rename.sh SOURCE CC: scripts/rename-0.2 changes all names of 0.2 that are different now, so that a source with these
+# names compiles. A second run changes nothing.
 set -eu
 
 source=$1

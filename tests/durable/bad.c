@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bad input: URLs, names, keys, payloads, options; tables that are not ours, or of another version; rows that somebody
+/* Bad input: URLs, names, keys, payloads, options; tables of another program or another version; rows that somebody has
  * damaged. */
 #define _GNU_SOURCE
 
@@ -128,7 +128,7 @@ static void test_requests(void **state) {
         verge_durable_id id = 7;
         assert_int_equal(verge_durable_start(durable, &bad[i].request, &id), bad[i].error);
         assert_int_equal(id, 7); /* untouched */
-        /* one bad one, and none is scheduled */
+        /* with one bad request in a call, none is scheduled */
         const verge_durable_request two[2] = {{.handler = "x", .delay_ns = 3600 * S}, bad[i].request};
         assert_int_equal(verge_durable_start_many(durable, two, 2, NULL), bad[i].error);
     }
@@ -215,11 +215,11 @@ static void test_versions(void **state) {
     assert_int_equal(verge_durable_contract(url), -ENOENT);
     assert_int_equal(verge_durable_contract(NULL), -EINVAL);
     assert_int_equal(verge_durable_migrate(url, 8), 0);
-    assert_int_equal(verge_durable_migrate(url, 200), 0); /* there they are: nothing changes */
+    assert_int_equal(verge_durable_migrate(url, 200), 0); /* the tables exist: nothing changes */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard"), 8);
-    change("UPDATE verge_meta SET version = 4"); /* expanded by a newer library, which lets us in */
+    change("UPDATE verge_meta SET version = 4"); /* expanded by a newer library: this one may still use it */
     assert_int_equal(open_error(url), 0);
-    change("UPDATE verge_meta SET version = 5, min_version = 4"); /* and contracted */
+    change("UPDATE verge_meta SET version = 5, min_version = 4"); /* contracted: this one may not use it */
     assert_int_equal(open_error(url), -EPROTO);
     assert_int_equal(verge_durable_migrate(url, 8), -EPROTO);
     change("UPDATE verge_meta SET version = 0, min_version = 0");
@@ -252,7 +252,7 @@ static void test_version_1(void **state) {
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(sql_ask(url, "SELECT version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
-    assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), 1); /* old programs run beside */
+    assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), 1); /* old programs may go on */
     assert_int_equal(verge_durable_contract(url), 0);
     assert_int_equal(sql_ask(url, "SELECT min_version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     assert_int_equal(verge_durable_open(&options, &durable), 0);
@@ -269,7 +269,7 @@ static void test_damaged_rows(void **state) {
     assert_int_equal(verge_durable_check(durable, text, sizeof(text)), 0);
     change("INSERT INTO verge_timer VALUES (256, 9999, 0, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)"); /* no such shard */
     change("INSERT INTO verge_timer VALUES (513, 1, -5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");   /* before 1970 */
-    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* numbers */
+    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* < 0 */
     change("INSERT INTO verge_timer VALUES (1027, 3, 5, 0, 0, 0, 0, 0, '', NULL, '', NULL)");    /* no handler */
     change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");     /* no id */
     change("UPDATE verge_shard SET epoch = 0 WHERE shard = 200");                                /* none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers of the whole cluster: pause and resume, limits of all nodes together; priorities; a word to stop. */
+/* Controls of handlers in the whole cluster: pause and resume, and limits for all nodes together. Also priorities, and
+ * handlers that are told to stop. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static struct {
     uint64_t at_ns;
     char handler; /* the first letter */
 } seen[RUNS_MAX];
-static sem_t gate; /* which handlers wait for that run outside */
+static sem_t gate; /* handlers that run outside wait for it */
 
 static verge_durable *open_one(bool is_client, uint32_t firing_threads) {
     verge_durable_options options = durable_options(url);
@@ -68,7 +69,7 @@ static void note_run(const verge_durable_firing *firing) {
     const int place = atomic_fetch_add(&begun, 1) % RUNS_MAX;
     seen[place].at_ns = firing->now_ns;
     seen[place].handler = firing->handler[0];
-    runs++; /* last: who waits for it reads `seen` */
+    runs++; /* last, since threads that wait for it read `seen` */
 }
 
 static void begin_run(const verge_durable_firing *firing) {
@@ -119,7 +120,8 @@ static void open_nodes(verge_durable_handler handler, bool outside, uint32_t fir
     }
 }
 
-/* One node owns all shards and keeps them. No scan comes by itself: it reads its window again when there is room. */
+/* Opens one node, which owns all shards and keeps them. It makes no scans of its own: it reads its window again only
+ * when there is room. */
 static void open_alone(uint32_t window_max, uint32_t batch, const char *const *names, size_t count) {
     verge_durable_options options = durable_options(url);
     options.lease_ns = options.rescan_ns = options.horizon_ns = 3600 * S;
@@ -133,7 +135,7 @@ static void open_alone(uint32_t window_max, uint32_t batch, const char *const *n
     wait_for_shards(nodes[0], 16);
 }
 
-/* Of each node, in its own shards. */
+/* Schedules so many timers on each node, in the shards of that node. */
 static void schedule_some(const char *handler, int count) {
     verge_durable_request requests[RUNS_MAX];
     for (int i = 0; i < count; i++) {
@@ -146,7 +148,7 @@ static void schedule_some(const char *handler, int count) {
 
 /* ---- pause ---- */
 
-/* One of each is scheduled on each node. Returns whether all of "other" ran, and none of "it". */
+/* Schedules a timer of "it" and one of "other" on each node. Returns whether all of "other" ran, and none of "it". */
 static bool is_paused(void) {
     const int before = runs;
     const int others_before = other_runs;
@@ -160,7 +162,7 @@ static void test_pause_and_resume(void **state) {
     (void)state;
     assert_int_equal(verge_durable_pause(client, "it"), 0);
     open_nodes(run, false, 2);
-    schedule_some("it", SOME); /* a node that is opened later knows it from the beginning */
+    schedule_some("it", SOME); /* nodes that are opened later know of the pause from the beginning */
     schedule_some("other", SOME);
     WAIT_UNTIL(other_runs == NODES * SOME);
     assert_int_equal(runs, 0);
@@ -180,7 +182,7 @@ static void test_pause_and_resume(void **state) {
     assert_true(runs >= before + NODES * SOME);
 }
 
-/* Many more timers than the window, or a handler that is paused, has room for. */
+/* There are many more timers than the window has room for, or a paused handler may have in it. */
 static void test_a_pause_starves_nobody(void **state) {
     (void)state;
     enum { MANY = 600 };
@@ -222,7 +224,7 @@ static void run_all_gated(int limit, bool outside) {
     WAIT_UNTIL(running == limit);
     for (int i = 0; i < NODES * SOME; i++) {
         (void)sem_post(&gate);
-        WAIT_UNTIL(runs - running > i); /* one ends, another one may begin */
+        WAIT_UNTIL(runs - running > i); /* one run ends, and another one may begin */
         assert_true(running <= limit);
     }
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
@@ -245,7 +247,8 @@ static void test_concurrency_inside(void **state) {
     }
 }
 
-/* The places of a node that has died are free when its lease is over. The row is that of a node which is not there. */
+/* When the lease of a dead node is over, its runs do not count for the limit any more. The row stands for such a
+ * node. */
 static void test_concurrency_after_a_death(void **state) {
     (void)state;
     assert_int_equal(verge_durable_limit(client, "it", 1, 0), 0);
@@ -266,7 +269,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Whatever the load of the machine is: calls can only be later than the rate allows, and then a few of them (one of
+/* This holds under any load of the machine: runs can only be later than the rate allows. Then a few of them (one of
  * each node) follow each other at once. */
 static void test_rate(void **state) {
     (void)state;
@@ -284,7 +287,7 @@ static void test_rate(void **state) {
     qsort(at_ns, (size_t)NODES * SOME, sizeof(at_ns[0]), compare);
     const uint64_t took_ns = at_ns[NODES * SOME - 1] - at_ns[0];
     assert_true(took_ns >= (NODES * SOME - 1 - BEHIND) * (S / RATE));
-    assert_int_equal(verge_durable_limit(client, "it", 0, 0), 0); /* without it: as fast as they can */
+    assert_int_equal(verge_durable_limit(client, "it", 0, 0), 0); /* without a limit: as fast as possible */
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     schedule_some("it", SOME);
     WAIT_UNTIL(runs == 2 * NODES * SOME);
@@ -341,7 +344,7 @@ static void test_priorities(void **state) {
     }
 }
 
-/* ---- a word to stop ---- */
+/* ---- handlers that are told to stop ---- */
 
 static verge_durable_verdict run_until_told(const verge_durable_firing *firing) {
     running++;

@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
         called.wait_for("plain", 2);
         MUST(seen == "/none");
 
-        // Without an argument; with a verdict.
+        // Handlers without an argument, and with a verdict.
         timers.on("bare", [&] { called.add("bare"); });
         timers.on(
             "verdict",
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
         called.wait_for("bare", 1);
         called.wait_for("verdict", 2);
 
-        // An exception means retry: what was written is undone, and written once in the end.
+        // An exception means retry: what the attempt wrote is undone. In the end, it is written once.
         timers.on(
             "throws",
             [&](const verge::durable::firing &firing) {
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
         }
         MUST(exceptions == 2 && count_rows(db) == 1);
 
-        // After the time that the exception says. The backoff would be an hour.
+        // The next attempt comes after the time that the exception gives. The backoff would be an hour.
         verge_durable_handler_options late = verge::durable::handler_options();
         late.backoff_first_ns = late.backoff_max_ns = 3600000000000;
         timers.on(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that are killed at each step of the protocol, two at a time on one store. VERGE_DURABLE_ROUNDS=500 for
- * more. */
+/* Two processes at a time use one store, and are killed at each step of the protocol. VERGE_DURABLE_ROUNDS=500 makes
+ * more rounds. */
 #define _GNU_SOURCE
 
 #include <signal.h>
@@ -52,7 +52,7 @@ static void test_killed_at_each_step(void **state) {
         if (!is_over) {
             node_kill(victim);
         }
-        if (verge_test_chance(&random, 6)) { /* the other one, too: then nobody is left for a while */
+        if (verge_test_chance(&random, 6)) { /* kill the other one, too: then no node is left for a while */
             node_kill(bystander);
             bystander = node_start(url, 20, NULL, 0);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two PostgreSQL servers: an asynchronous standby is promoted that lacks the last commits of the primary. Among these
- * commits are the ones that gave living clients and nodes their numbers. What is scheduled after that is kept.
+ * commits are the ones that gave living clients and nodes their numbers. Timers that are scheduled after that are kept.
  */
 #define _GNU_SOURCE
 
@@ -93,7 +93,7 @@ static verge_durable *open_node(const char *url, bool is_client) {
     return durable;
 }
 
-/* Timers with and without keys, in turn; each has its own payload. delay_ns 0: far ahead. */
+/* Schedules timers with and without keys, in turn. Each has its own payload. delay_ns 0: they are due far ahead. */
 static void schedule_some(verge_durable *durable, const char *name, uint64_t delay_ns, int count) {
     const uint64_t far_ns = UINT64_C(4102444800) * S; /* all of them in the same shard */
     for (int i = 0; i < count; i++) {
@@ -111,11 +111,11 @@ static void schedule_some(verge_durable *durable, const char *name, uint64_t del
     }
 }
 
-/* A client lives on, and another one has got the number that it had. */
+/* A client lives on, and another client has been given the same number. */
 static void test_clients(void **state) {
     (void)state;
     verge_durable *old = open_node(both_url, true);
-    schedule_some(old, "lost", 0, 3); /* it takes its number */
+    schedule_some(old, "lost", 0, 3); /* the client takes its number */
     fail_over();
     verge_durable *new = open_node(both_url, true);
     schedule_some(new, "new", 0, EACH);
@@ -160,7 +160,7 @@ static void test_nodes(void **state) {
     assert_int_equal(sql_ask(standby_url, "SELECT count(*) FROM verge_timer"), 0);
 }
 
-/* The same without a new connection: somebody restores an old state while clients live. */
+/* The same with the connections that exist: somebody restores an old state while clients live. */
 static void test_restored_tables(void **state) {
     (void)state;
     verge_durable *old = open_node(primary_url, true);
@@ -178,8 +178,8 @@ static void test_restored_tables(void **state) {
     assert_int_equal(verge_durable_close(old, VERGE_NEVER), 0);
 }
 
-/* Somebody cancels, late, what a failover lost. The client that had its number is dead, another one has the number:
- * none of its timers goes. */
+/* Somebody cancels timers that a failover has lost. The client that scheduled them is dead, and another client has its
+ * number: none of the other client's timers may be cancelled. */
 static void test_lost_timers(void **state) {
     (void)state;
     enum { LOST = 20 };

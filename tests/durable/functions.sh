@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# functions.sh VERGE-DURABLE REMINDERS: the SQL functions, called by psql, by a trigger and, where they are there, by Python
-# (psycopg2), Node (pg) and Go (lib/pq). What SQL schedules, a program of the library fires.
+# functions.sh VERGE-DURABLE REMINDERS: the SQL functions, called by psql, by a trigger and, where they are there, by
+# Python (psycopg2), Node (pg) and Go (lib/pq). What SQL schedules, a program of the library fires.
 set -eu
 tool=$1
 reminders=$2
@@ -69,7 +69,7 @@ told "SELECT verge_schedule('remind', now() + '1 day', 'x', 'told')"
 told "SELECT verge_reschedule($id, now() + '3 hours')"
 is cancelled "SELECT verge_cancel_key('remind', 'told')"
 
-# handlers of the whole cluster: nodes are told
+# controls of handlers in the whole cluster: nodes are told
 told "SELECT verge_pause('remind')"
 told "SELECT verge_limit('remind', 3, NULL)"
 is "remind|1|3|0" "SELECT handler, paused, concurrency, rate FROM verge_control"
@@ -94,7 +94,7 @@ is gone "SELECT verge_reschedule($id, now())"
 # in the caller's transaction
 sql -c "BEGIN; SELECT verge_schedule('remind', now()); ROLLBACK" >"$work/out"
 is 0 "SELECT count(*) FROM verge_timer"
-# claimed for a handler outside: running, and it does not run again
+# claimed for a handler outside: it is running, and does not run again
 sql -c "INSERT INTO verge_timer SELECT 5 * 256, 0, verge_now() + 60000000000, 1, 1, 1, 0, 0, 'x', NULL, ''"
 is running "SELECT verge_cancel(1280)"
 is 0 "SELECT count(*) FROM verge_timer"
@@ -116,7 +116,7 @@ exec 9>&-
 wait "$pid"
 pid=
 is gone "SELECT verge_cancel(1280)"
-# who has another search path
+# a caller with another search path
 sql -c "CREATE SCHEMA elsewhere"
 is 1 "SET search_path = elsewhere; SELECT (public.verge_schedule('nobody', now() + '1 day', 'x', 'path') >> 62)"
 is cancelled "SET search_path = elsewhere; SELECT public.verge_cancel_key('nobody', 'path')"
@@ -131,7 +131,7 @@ mkfifo "$work/lines"
 "$reminders" "$url" <"$work/lines" >"$work/reminders" 2>&1 &
 pid=$!
 exec 8>"$work/lines"
-fires() { # fires TEXT: it appears
+fires() { # fires TEXT: waits until a reminder with this text is printed
     for _ in $(seq 600); do
         ! grep -q -- "reminder: $1 (attempt 1)" "$work/reminders" || return 0
         sleep 0.1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of the store is set, ahead and back, under a node. SQLite's is the machine's; here it is the test's. */
+/* The clock of the store is set ahead and back while a node runs. SQLite uses the machine's clock, which the test
+ * replaces. */
 #define _GNU_SOURCE
 
 #include <stdatomic.h>
@@ -61,7 +62,7 @@ static void schedule(uint64_t delay_ns) {
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
 }
 
-/* Its time has come: at once, though the node had slept for longer. */
+/* The clock is set ahead: the timer that is due now fires at once, although the node meant to sleep for longer. */
 static void test_ahead(void **state) {
     (void)state;
     schedule(3600 * S);
@@ -69,11 +70,11 @@ static void test_ahead(void **state) {
     offset_s = 3601;
     WAIT_UNTIL(runs == 1);
     assert_int_equal(early, 0);
-    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1); /* it is committed; the other one waits */
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1); /* committed; the other timer waits */
     assert_int_equal(runs, 1);
 }
 
-/* By up to a minute, store time stands still: it does not go back, and what is due now fires. */
+/* If the clock goes back by up to a minute, store time stands still: timers that are due now fire. */
 static void test_back_a_little(void **state) {
     (void)state;
     schedule(0);
@@ -87,7 +88,8 @@ static void test_back_a_little(void **state) {
     assert_true((uint64_t)sql_ask(url, "SELECT max(seen) FROM verge_node") >= before_ns);
 }
 
-/* By more, it goes back: the node, which believes that it is later, must not fire early, nor wait for its old time. */
+/* If the clock goes back by more, so does store time. The node believes that it is later. It must neither fire early,
+ * nor wait for its old time. */
 static void test_back_a_lot(void **state) {
     (void)state;
     schedule(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: what is pending under a key is refused, replaced, moved, cancelled and reset; and who holds a key elsewhere. */
+/* Keys: what a second start with a key does (refuse, replace, move), cancel and reset by key, and keys in other
+ * transactions. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -110,7 +111,7 @@ static void *debounce(void *argument) {
     return NULL;
 }
 
-/* Many at a time share commits, and one timer is left. */
+/* Many starts at a time share commits, and one timer is left. */
 static void test_debounce(void **state) {
     (void)state;
     pthread_t threads[4];
@@ -153,11 +154,11 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_cancel_key(durable, "bad name", "k", 1), -EINVAL);
     assert_int_equal(verge_durable_cancel_key(durable, "count", NULL, 0), -EINVAL);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
-    /* by key into the window: it fires */
+    /* a reset by key to a time in the window: it fires */
     assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
     assert_int_equal(verge_durable_reset_key(durable, "count", "other", 5, 1), 0);
     WAIT_UNTIL(runs == 1);
-    /* while its handler runs, outside */
+    /* cancel and reset by key while the handler runs, outside */
     verge_durable_handler_options options;
     (void)verge_durable_handler_init(&options, sizeof(options));
     options.handler = stay;
@@ -188,7 +189,7 @@ static verge_durable_verdict schedule_itself(const verge_durable_firing *firing)
     return VERGE_DURABLE_DONE;
 }
 
-/* Behind the back of the library. */
+/* Takes the key by SQL, which the library does not notice. */
 static verge_durable_verdict steal_key(const verge_durable_firing *firing) {
     runs++;
     return sql_run(
@@ -221,7 +222,7 @@ static void test_the_key_of_a_periodic_timer(void **state) {
     sql_close(handle);
 }
 
-/* The same of a timer with a rule. */
+/* The same for a timer with a rule. */
 static void test_the_key_of_a_timer_with_a_rule(void **state) {
     (void)state;
     verge_durable_id id = 0;
@@ -305,7 +306,7 @@ static void test_ids_of_the_callers(void **state) {
     assert_int_equal(repeat(id, NULL, "a", VERGE_DURABLE_REFUSE), 0);
     assert_int_equal(repeat(id, NULL, "b", VERGE_DURABLE_REFUSE), -EEXIST);
     for (int what = VERGE_DURABLE_REPLACE; what <= VERGE_DURABLE_MOVE; what++) {
-        assert_int_equal(repeat(id, "free", "c", (verge_durable_conflict)what), -EEXIST); /* that of another timer */
+        assert_int_equal(repeat(id, "free", "c", (verge_durable_conflict)what), -EEXIST); /* another timer's id */
         assert_int_equal(repeat(id, "k", "c", (verge_durable_conflict)what), -EEXIST);
         assert_int_equal(repeat(with_key, "k", "c", (verge_durable_conflict)what), 0);
     }
@@ -314,7 +315,7 @@ static void test_ids_of_the_callers(void **state) {
     look(id, &due_ns, payload, sizeof(payload));
     assert_string_equal(payload, "a");
     assert_int_equal(repeat((id & ~UINT64_C(255)) | 200, NULL, "a", VERGE_DURABLE_REFUSE), -EINVAL); /* no such shard */
-    /* one twice in a call is one timer */
+    /* the same id twice in a call is one timer */
     const verge_durable_id other = id + (UINT64_C(1) << 8) * 1000;
     const verge_durable_request twice[] = {
         {.handler = "count", .delay_ns = 3600 * S, .id = other},
@@ -327,7 +328,7 @@ static void test_ids_of_the_callers(void **state) {
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 3);
 }
 
-/* A start that is repeated with another time does not move the timer: it fires at its own, without a scan. */
+/* A start that is repeated with another time does not move the timer: it fires at its first time, without a scan. */
 static void test_a_repeated_start_with_another_time(void **state) {
     (void)state;
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
@@ -383,13 +384,13 @@ static verge_durable_verdict act_on_batch(const verge_durable_firing *firing) {
     answer(start_key(node, "key", 0, VERGE_DURABLE_REPLACE));
     answer(start_key(node, "recurs before", 3600 * S, VERGE_DURABLE_REFUSE));
     answer(start_key(node, "recurs", 3600 * S, VERGE_DURABLE_MOVE));
-    answer(start_key(node, "before", 0, VERGE_DURABLE_REFUSE)); /* that one has ended */
-    answer(start_key(node, "acts", 0, VERGE_DURABLE_REFUSE));   /* its own: a chain */
+    answer(start_key(node, "before", 0, VERGE_DURABLE_REFUSE)); /* the timer before has ended */
+    answer(start_key(node, "acts", 0, VERGE_DURABLE_REFUSE));   /* the key of this timer: a chain */
     answer(verge_durable_cancel_key(node, "batch", "acts", 0)); /* the next of the chain */
     return VERGE_DURABLE_DONE;
 }
 
-/* All are overdue when their handler is registered. So they are in one batch, in the order of their times. */
+/* All timers are overdue when their handler is registered. So they are in one batch, in the order of their times. */
 static void test_other_timers_of_the_batch(void **state) {
     (void)state;
     static const int expected[] = {
@@ -456,7 +457,7 @@ static void *schedule_unrelated(void *argument) {
     return NULL;
 }
 
-/* The call that wants the key waits for it; all others go on. */
+/* The call that wants the key waits for it. All other calls go on. */
 static void test_a_key_that_somebody_holds(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -484,7 +485,7 @@ static void test_a_key_that_somebody_holds(void **state) {
     (void)pthread_join(threads[0], NULL);
     assert_int_equal(blocked_result, 0);
     assert_int_equal(verge_durable_close(patient, VERGE_NEVER), 0);
-    /* one without much patience is told so */
+    /* a call with little patience fails */
     options.patience_ns = 200 * MS;
     assert_int_equal(verge_durable_open(&options, &patient), 0);
     assert_int_equal(sql_run(handle, "BEGIN; DELETE FROM verge_timer WHERE name = 'k'"), 0);
@@ -564,7 +565,7 @@ static void test_keys_are_inserted_in_one_order(void **state) {
     }
     requests[KEYS] =
         (verge_durable_request){.handler = "a", .delay_ns = 3600 * S, .payload = "none", .payload_size = 4};
-    requests[KEYS + 1] = requests[1]; /* once more: it is refused */
+    requests[KEYS + 1] = requests[1]; /* the same key again: refused */
     requests[KEYS + 1].payload = "new";
     assert_int_equal(verge_durable_start_many(durable, requests, KEYS + 2, ids), KEYS + 1);
     assert_int_equal(ids[KEYS + 1], 0);
@@ -606,7 +607,7 @@ static void test_many_bytes_are_many_statements(void **state) {
         const uint64_t before = connection->query_count;
         assert_int_equal(store->insert(connection, rows, ROWS), 0);
         const uint64_t queries = connection->query_count - before;
-        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* and one prepares the statement */
+        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* 1 or 2 prepare statements */
         for (int i = 0; i < ROWS; i++) {
             assert_int_equal(rows[i].outcome, 0);
         }

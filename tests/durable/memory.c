@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations fail under a node on a real store, SQLite: those of the library, one after the other, and then any of
- * them and of SQLite, by chance. A call that fails says so and has changed nothing, or says that nobody knows; what was
- * promised runs once.
+ * Allocations fail under a node on a real store, SQLite: first each allocation of the library, one after the other,
+ * then random ones of the library and of SQLite. A call that fails has changed nothing, or returns -EREMOTEIO if the
+ * outcome is unknown. Each promised timer runs once.
  */
 #define _GNU_SOURCE
 
@@ -21,11 +21,11 @@
 /* ---- the allocator ---- */
 
 static _Atomic(int64_t) fails_at = -1;        /* the library's allocations until one fails; below 0: none */
-static _Atomic(int64_t) sqlite_fails_at = -1; /* the same of SQLite */
+static _Atomic(int64_t) sqlite_fails_at = -1; /* the same for SQLite */
 static _Atomic(uint32_t) fails_one_in;        /* 0: none */
 static _Atomic(uint64_t) dice;
 static _Atomic(uint64_t) failed;
-static _Thread_local bool is_exempt; /* the test's own */
+static _Thread_local bool is_exempt; /* allocations of the test itself do not fail */
 
 static bool fails_by_chance(void) {
     const uint32_t one_in = fails_one_in;
@@ -93,7 +93,7 @@ static int set_up_sqlite(void **state) {
     failing.xMalloc = sqlite_allocate;
     failing.xRealloc = sqlite_reallocate;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &failing), SQLITE_OK);
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK); /* which would do without malloc */
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK); /* it would do without malloc */
     is_exempt = true;
     return 0;
 }
@@ -116,7 +116,8 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     return transaction == NULL || sql_run(transaction, text) != 0 ? VERGE_DURABLE_RETRY : VERGE_DURABLE_DONE;
 }
 
-/* Opens, schedules and fires; with errors, as long as allocations fail. What is open at the end is open without. */
+/* Opens a node while allocations may fail. If that fails, opens one while none fails. The node that is returned
+ * works. */
 static verge_durable *open_it(bool *ret_has_failed) {
     const verge_durable_options options = durable_options(url);
     verge_durable_handler_options handler;
@@ -236,7 +237,7 @@ static void any_allocation_fails_by_chance(void **state) {
 
 static const verge__store *const store = &verge__sqlite_store;
 
-/* Until the failure has come too late to be one. */
+/* Lets SQLite's allocation number `at` fail. False: the one before has not failed, as so many are not made any more. */
 static bool arm(int64_t at) {
     const bool goes_on = at == 0 || failed > 0;
     failed = 0;
@@ -269,7 +270,7 @@ static void insert(verge__connection *connection, uint64_t id) {
     assert_int_equal(store->insert(connection, &row, 1), 0);
 }
 
-/* The connection is good for another transaction, in which there is nothing of the last one. */
+/* Checks that the connection can make another transaction, which contains nothing of the last one. */
 static void insert_another(verge__connection *connection, int64_t expected) {
     insert(connection, 2);
     assert_int_equal(store->commit(connection, 1), 0);
@@ -312,19 +313,19 @@ static void a_commit_that_was_undone_is_no_commit(void **state) {
     insert_another(connection, 0);
 }
 
-/* As it does in any statement, if it has no memory. */
+/* SQLite may roll back in any statement, if it has no memory. */
 static void a_transaction_that_sqlite_has_ended_is_noticed(void **state) {
     (void)state;
     verge__connection *connection = connect_to_tables();
     insert(connection, 1);
     assert_int_equal(sql_run(store->handle(connection), "ROLLBACK"), 0);
-    assert_int_equal(store->savepoint(connection), -EIO); /* it would be a transaction of its own */
+    assert_int_equal(store->savepoint(connection), -EIO); /* it would begin a transaction */
     assert_int_equal(store->end_savepoint(connection, false), -EIO);
     assert_int_equal(store->commit(connection, 1), -EREMOTEIO);
     insert_another(connection, 0);
 }
 
-/* A statement under way, and an interrupt: all others fail until this one is over. */
+/* Begins a statement, and interrupts: all other statements fail until this one is over. */
 static sqlite3_stmt *interrupt(sqlite3 *handle) {
     sqlite3_stmt *statement = NULL;
     assert_int_equal(sqlite3_prepare_v2(handle, "SELECT shard FROM verge_shard", -1, &statement, NULL), SQLITE_OK);
@@ -369,7 +370,7 @@ static void tables_are_made_or_not(void **state) {
     (void)state;
     uint32_t refused = 0;
     bool goes_on = true;
-    for (int64_t n = 0; goes_on; n += n < 60 ? 1 : n / 4) { /* the first are those of looking for tables */
+    for (int64_t n = 0; goes_on; n += n < 60 ? 1 : n / 4) { /* the first allocations are for finding the tables */
         verge__connection *connection;
         verge__store_meta meta;
         begin();

@@ -51,7 +51,7 @@ static struct model_tables *tables(verge__connection *connection) {
     return c->copy != NULL ? c->copy : &model.now;
 }
 
-/* Each question may be lost; then nothing has happened. */
+/* Each question may be lost. Then nothing has happened. */
 static bool is_lost(verge__connection *connection) {
     connection->now_ns = model.now_ns;
     connection->asked_ns = connection->answered_ns = model.local_ns;
@@ -99,7 +99,7 @@ static int model_begin(verge__connection *connection) {
     return 0;
 }
 
-/* Lost before, or lost after. With a mark, it may be found out. */
+/* The commit may be lost before it happens, or only its answer. With a mark, the caller can find out. */
 static int model_commit(verge__connection *connection, uint64_t mark) {
     const bool is_unanswered = is_lost(connection);
     const bool happens = !is_unanswered || verge_test_chance(&model.random, 2);
@@ -186,7 +186,7 @@ static int model_acquire(verge__connection *connection, uint64_t node, uint32_t 
                 (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
         }
     }
-    return is_lost(connection) ? -EHOSTUNREACH : 0; /* the answer: it has the shards, and does not know */
+    return is_lost(connection) ? -EHOSTUNREACH : 0; /* the node has the shards, and may not know */
 }
 
 static void give_back(uint32_t shard) {
@@ -314,7 +314,7 @@ static struct model_row *due_row(struct model_tables *t, const verge__target *ta
     return r;
 }
 
-/* Hands the row out, if it is due; a claim has raised its revision. */
+/* Passes the row to `visit`, if it is due. `raised`: by how much a claim has raised its revision. */
 static struct model_row *visit_due(verge__connection *connection, const verge__target *target, uint64_t raised,
                                    verge__visit_row visit, void *context) {
     struct model_row *r = due_row(tables(connection), target);
@@ -469,7 +469,7 @@ static int model_keep_permit(verge__connection *connection, const verge__permit 
 
 const verge__store model_store = {
     .name = "model",
-    .has_notifications = true, /* that all are lost is only a delay */
+    .has_notifications = true, /* all of them are lost, which only delays */
     .connect = model_connect,
     .disconnect = model_disconnect,
     .handle = model_handle,

@@ -32,7 +32,7 @@ struct model_tables {
     } shards[MODEL_SHARDS];
     uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
     uint64_t incarnation;
-    verge_durable_control control; /* of the one handler */
+    verge_durable_control control; /* of the only handler */
     uint64_t control_revision;
     uint64_t next_run_ns;
     struct {
@@ -44,16 +44,16 @@ struct model_tables {
 
 struct model_store {
     struct model_tables now;    /* what is committed */
-    struct model_tables before; /* what a replica has, which may be promoted */
-    uint64_t server_id;         /* connections to another one are lost */
+    struct model_tables before; /* the tables of a replica, which may be promoted */
+    uint64_t server_id;         /* connections to a server with another id are lost */
     uint64_t now_ns;
     uint64_t local_ns; /* of the node that asks */
     struct verge_test_random random;
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
-    uint64_t early; /* rows taken before they were due: none */
-    /* If not NULL, questions take time. The server keeps what was fired since gone_since_ns: a scan passes a minute of
-     * that in MODEL_SCAN_MINUTE_NS. */
+    uint64_t early; /* how many rows were taken before they were due; must be 0 */
+    /* If not NULL, questions take time. The server still has the rows of timers that fired since gone_since_ns: a scan
+     * needs MODEL_SCAN_MINUTE_NS to pass the rows of a minute. */
     void (*pass_time)(uint64_t by_ns);
     uint64_t gone_since_ns;
 };
@@ -63,14 +63,15 @@ extern const verge__store model_store;
 
 void model_reset(uint64_t seed);
 
-/* Somebody tells the handler something. */
+/* Somebody sets the controls of the handler. */
 void model_control(const char *handler, bool is_paused, uint32_t concurrency, uint32_t rate);
 
-/* A replica takes over, and lacks what was committed since model_replicate. */
+/* model_replicate copies the tables to a replica. With model_fail_over, the replica takes over. It lacks everything
+ * that was committed in between. */
 void model_replicate(void);
 void model_fail_over(void);
 
-/* Through the transaction of the connection: what a handler writes. */
+/* What a handler writes, in the transaction of the connection. */
 void model_write(verge__connection *connection, uint64_t id);
 
 /* Planted mistakes: the simulation has to notice each. */
@@ -78,9 +79,9 @@ enum model_mistake {
     NO_MISTAKE,
     MISTAKE_KEEPS_ROW,    /* take returns rows, and does not delete them */
     MISTAKE_NO_CLOCK,     /* take does not look at the time */
-    MISTAKE_LOST_COMMIT,  /* a commit that was told has not happened */
-    MISTAKE_NUMBER_AGAIN, /* what was found out is the fate of another transaction */
-    MISTAKE_CANCEL,       /* a cancel that was told has not happened */
+    MISTAKE_LOST_COMMIT,  /* a commit returns 0, and has not happened */
+    MISTAKE_NUMBER_AGAIN, /* the question about a lost commit is answered for another transaction */
+    MISTAKE_CANCEL,       /* a cancel returns 0, and has not happened */
     MISTAKE_COUNT,
 };
 extern enum model_mistake model_mistake;

@@ -18,9 +18,9 @@
 enum { PROMISED_MAX = 20000 };
 
 static verge_durable *durable;
-static verge_durable_id promised[PROMISED_MAX]; /* that schedule said 0 for */
+static verge_durable_id promised[PROMISED_MAX]; /* timers whose start returned 0 */
 static _Atomic(int) promised_count;
-static verge_durable_id repeated[PROMISED_MAX]; /* after -EREMOTEIO: if it had run by then, it runs again (D7) */
+static verge_durable_id repeated[PROMISED_MAX]; /* after -EREMOTEIO; a timer that has run by then runs again (D7) */
 static _Atomic(int) repeated_count;
 static _Atomic(int) refused;
 static _Atomic(int) is_over;
@@ -40,7 +40,7 @@ static void *schedule_all_the_time(void *argument) {
         const verge_durable_request request = {.handler = "ledger", .delay_ns = (uint64_t)(i % 7) * 10 * MS};
         verge_durable_id id = 0;
         int error = verge_durable_start(durable, &request, &id);
-        while (error == -EREMOTEIO && repeated_count < PROMISED_MAX - 8) { /* D7: again, as the same timer */
+        while (error == -EREMOTEIO && repeated_count < PROMISED_MAX - 8) { /* D7: repeat with the same id */
             verge_durable_request again = request;
             again.id = id;
             repeated[repeated_count++] = id;
@@ -171,7 +171,7 @@ static void test_server_stops(void **state) {
     struct server server;
     start_server(&server, "stops", "");
     make_ledger(server.url);
-    begin(server.url, 60 * S); /* a server may take its time to begin again */
+    begin(server.url, 60 * S); /* a server may take long to start again */
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, schedule_all_the_time, NULL), 0);
@@ -186,7 +186,7 @@ static void test_server_stops(void **state) {
         (void)pthread_join(threads[i], NULL);
     }
     print_message("%d promised, %d repeated, %d refused\n", promised_count, repeated_count, refused);
-    assert_int_equal(refused, 0); /* it had the patience */
+    assert_int_equal(refused, 0); /* the patience was long enough */
     audit(server.url);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     stop_server(&server);
@@ -202,7 +202,7 @@ static void *schedule_one(void *argument) {
     return NULL;
 }
 
-/* The number of a transaction that was not written before a crash is given to another one after it. */
+/* Uses up transaction numbers. A number that was not written before a crash is given to another transaction later. */
 static void burn_transactions(const char *url) {
     void *handle = sql_open(url);
     for (int i = 0; i < 500; i++) {
@@ -218,8 +218,8 @@ static struct proxy *start_proxy(const struct server *server, char *folder, char
     return proxy_start(folder, host, 1);
 }
 
-/* schedule is told the truth: its timer is there, once. crashes: the server loses what it has not written, and others
- * use it before the writer gets through again. */
+/* The result of the start is true: its timer exists once. crashes: the server loses what it has not written, and other
+ * clients use the server before the writer can connect again. */
 static void lose_commit(bool arrives, bool crashes) {
     struct server server;
     start_server(&server, "lost",
@@ -228,7 +228,7 @@ static void lose_commit(bool arrives, bool crashes) {
     char through[512];
     struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
     verge_durable_options options = durable_options(through);
-    options.client = true; /* nobody else commits meanwhile, and so writes what the server has not written */
+    options.client = true; /* no node commits meanwhile: that would write the lost commit, too */
     options.lease_ns = crashes ? 60 * S : S;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     proxy_lose_commit(proxy, arrives);
@@ -280,7 +280,7 @@ static verge_durable_verdict outside(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-/* The claim of a handler that may run once is committed, and not answered: it runs all the same. */
+/* The claim of a handler that may run only once is committed, but not answered. The handler runs all the same. */
 static void test_answer_to_claim_is_lost(void **state) {
     (void)state;
     struct server server;

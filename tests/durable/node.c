@@ -8,7 +8,7 @@
  *   outside  writes a line to FOLDER/outside, without a transaction
  *   killer   kills its process
  *   stopper  writes a row, and stops its process in the transaction, unless the file FOLDER/stopped exists
- * VERGE_TEST_CLOCK_OFFSET_S: this process's clock is wrong by so much.
+ * VERGE_TEST_CLOCK_OFFSET_S: by how much this process's clock is wrong.
  */
 #define _GNU_SOURCE
 
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
         error = verge_durable_start(durable, &request, &id);
         if (error == 0) {
             note(i % 8 == 7 ? "promised_outside" : "promised", id);
-            /* and one that is moved, and one that is cancelled: what is promised of those is that they did not run */
+            /* Also timers that are cancelled or moved. If the cancel returns 0, the timer must not run. */
             const verge_durable_request far = {.handler = "ledger", .delay_ns = 200 * MS};
             if (i % 5 == 0 && verge_durable_start(durable, &far, &id) == 0) {
                 const int verdict = verge_durable_cancel(durable, id);

@@ -52,7 +52,7 @@ static int64_t ask(const char *text) {
     return sql_number(asker, text);
 }
 
-/* What a client schedules is fired by nodes, without anybody being told how. */
+/* Timers that a client schedules are fired by nodes. */
 static void test_a_client_schedules(void **state) {
     (void)state;
     const pid_t node = node_start(url, 0, NULL, 0);
@@ -84,8 +84,8 @@ static void test_shards_are_shared(void **state) {
     nodes_audit(url);
 }
 
-/* Four nodes, ten minutes apart from each other. On SQLite, which has no clock but the machine's, one that is ten
- * minutes behind fires later: so there they are four with one clock. */
+/* The clocks of four nodes are ten minutes apart from each other. SQLite has no clock but that of the process, so a
+ * node that is ten minutes behind would fire later: there, all four have the same clock. */
 static void test_clocks_apart(void **state) {
     (void)state;
     static const char *const offsets[] = {"-600", "0", "600", "1200"};
@@ -102,8 +102,7 @@ static void test_clocks_apart(void **state) {
     nodes_audit(url);
 }
 
-/* Stops a process. Not in the middle of a transaction if that is SQLite's: it would have the file to itself, as any
- * process that is stopped there does. */
+/* Stops a process. With SQLite, not in the middle of a transaction: the stopped process would lock the file. */
 static void stop(pid_t pid) {
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, durable_is_postgres() ? "SELECT 1" : "PRAGMA busy_timeout = 0"), 0);
@@ -153,7 +152,7 @@ static void test_stopped_in_a_transaction(void **state) {
     const verge_durable_id id = schedule("stopper", 0);
     WAIT_UNTIL(noted("stopped") == 1);
     const pid_t other = node_start(url, 0, NULL, 0);
-    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 1); /* by the other one: the first has not committed */
+    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 1); /* by the other node: the first one has not committed */
     (void)kill(stopped, SIGCONT);
     for (int i = 0; i < 20; i++) {
         (void)schedule("ledger", (uint64_t)i * MS);
@@ -188,8 +187,8 @@ static void test_a_handler_kills_its_process(void **state) {
             }
             durable_nap(5);
         }
-        /* Two batches of 16 are undone by the first death. At each one after that half of what is before the killer is
-         * done: 15, 7, 3, 1, 0; then its four attempts are counted: 8 to 10. */
+        /* The first death undoes two batches of 16. With each later death, half of the timers before the killer are
+         * done: 15, 7, 3, 1, 0 are left. Then its four attempts are counted: 8 to 10 deaths. */
         assert_true(++deaths <= 16);
     }
     (void)printf("%d deaths, %u attempts\n", deaths, (unsigned)info.attempt);
@@ -214,7 +213,7 @@ static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offs
 }
 #endif
 
-/* SQLite: in this process. PostgreSQL: an error of the server, as if no table had room for another row. */
+/* With SQLite, writes of this process fail. With PostgreSQL, the server returns an error for each new row. */
 static void set_full(bool full) {
     static const char *const tables[] = {"ledger", "verge_timer", "verge_mark", "verge_node", "verge_shard"};
     is_full = full;
@@ -263,7 +262,7 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     return is_written ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
 }
 
-/* Calls return an error and nothing is lost. What is due in the meantime runs when there is room again. */
+/* Calls return an error, and nothing is lost. Timers that are due in the meantime run when there is room again. */
 static void test_disk_full(void **state) {
     (void)state;
     set_writes(true);

@@ -43,7 +43,7 @@ pid_t node_start(const char *url, int count, const struct node_setting *settings
     sigset_t end;
     (void)sigemptyset(&end);
     (void)sigaddset(&end, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &end, NULL); /* the node inherits that: it is asked to end, and never ended by it */
+    (void)sigprocmask(SIG_BLOCK, &end, NULL); /* inherited by the node, which waits for the signal: it ends cleanly */
     const pid_t pid = fork();
     assert_true(pid >= 0);
     (void)(pid != 0 && sigprocmask(SIG_UNBLOCK, &end, NULL));
@@ -74,7 +74,7 @@ void node_close(pid_t pid) {
     }
 }
 
-/* Calls back for each id of a file; returns how many. */
+/* Calls `visit` for each id of a file. Returns how many there are. */
 static int for_each(const char *name, void (*visit)(void *context, uint64_t id), void *context) {
     char path[128];
     int count = 0;
@@ -113,7 +113,7 @@ static void put(void *context, uint64_t id) {
     assert_int_equal(sql_run(context, text), 0);
 }
 
-/* How many ids of a file the ledger has as often as asked for. */
+/* Puts the ids of a file into the table `noted`. Returns the result of the query. */
 static int64_t compare(void *handle, const char *name, const char *query) {
     assert_int_equal(sql_run(handle, "DELETE FROM noted"), 0);
     (void)for_each(name, put, handle);
@@ -125,7 +125,7 @@ void nodes_audit(const char *url) {
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "CREATE TEMPORARY TABLE noted (id bigint)"), 0);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
-    /* each at most once (D2, D4), none early (D3) */
+    /* each timer ran at most once (D2, D4), and none early (D3) */
     assert_int_equal(sql_number(handle, "SELECT count(*) - count(DISTINCT id) FROM ledger"), 0);
     assert_int_equal(sql_number(handle, "SELECT count(*) FROM ledger WHERE at < due"), 0);
     assert_int_equal(noted("early"), -1);
@@ -134,7 +134,7 @@ void nodes_audit(const char *url) {
                      0);
     /* what was cancelled did not run (D5) */
     assert_int_equal(compare(handle, "cancelled", "SELECT count(*) FROM noted WHERE id IN (SELECT id FROM ledger)"), 0);
-    /* and outside of the transaction each at least once */
+    /* handlers outside ran at least once for each timer */
     (void)compare(handle, "outside", "SELECT 0");
     assert_int_equal(sql_run(handle, "CREATE TEMPORARY TABLE ran AS SELECT * FROM noted"), 0);
     assert_int_equal(

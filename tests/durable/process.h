@@ -11,7 +11,7 @@ struct node_setting {
     char value[64];
 };
 
-/* An empty folder for what nodes note, and a ledger in the store. */
+/* Makes an empty folder for what nodes note, and a ledger in the store. */
 const char *nodes_begin(const char *url);
 void nodes_end(void);
 
@@ -19,14 +19,14 @@ pid_t node_start(const char *url, int count, const struct node_setting *settings
 void node_kill(pid_t pid);
 void node_close(pid_t pid); /* SIGTERM: it gives its shards back */
 
-/* Lines of what nodes have noted; -1 if the file does not exist. */
+/* How many lines nodes have noted in a file; -1 if the file does not exist. */
 int noted(const char *name);
 
-/* Until no timer is left, with a node of its own. */
+/* Opens a node, and waits until no timer is left. */
 void nodes_drain(const char *url);
 
-/* Drains, and then D1 to D5: what was promised has one row in the ledger, or a line outside; what was cancelled has
- * none; nothing was early. */
+/* Drains, and then checks D1 to D5: each promised timer has one row in the ledger, or a line of the handler outside; a
+ * cancelled timer has none; no timer was early. */
 void nodes_audit(const char *url);
 
 #endif

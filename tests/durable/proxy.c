@@ -59,12 +59,12 @@ static bool send_all(int fd, const char *bytes, ssize_t size) {
     return true;
 }
 
-/* To the server, whose answers nobody hears, until it ends the connection. */
+/* Loses a COMMIT. arrives: the server gets it, but its answers are dropped. Returns when the connection has ended. */
 static void lose(struct link *link, const char *bytes, ssize_t size, bool arrives) {
     char ignored[8192];
     if (arrives) {
         (void)send_all(link->fds[1], bytes, size);
-        (void)recv(link->fds[1], ignored, sizeof(ignored), 0); /* it has happened */
+        (void)recv(link->fds[1], ignored, sizeof(ignored), 0); /* the commit has happened */
     }
     link->proxy->is_shut = 1;
     (void)shutdown(link->fds[0], SHUT_RDWR);
@@ -76,7 +76,7 @@ static void lose(struct link *link, const char *bytes, ssize_t size, bool arrive
     }
 }
 
-/* One piece from one side to the other; false: the connection is over. */
+/* Passes one piece from one side to the other. False: the connection is over. */
 static bool forward(struct link *link, int from, struct verge_test_random *random, int *swallowed) {
     char bytes[8192];
     const ssize_t size = recv(link->fds[from], bytes, sizeof(bytes), 0);

@@ -11,7 +11,7 @@
 
 struct proxy;
 
-/* folder: where its socket is to be; server: where that of the server is. */
+/* folder: where the proxy makes its socket. server: the folder of the server's socket. */
 struct proxy *proxy_start(const char *folder, const char *server, uint64_t seed);
 void proxy_set_bad(struct proxy *proxy, int is_bad); /* 0: it only forwards */
 uint64_t proxy_cuts(struct proxy *proxy);

@@ -26,7 +26,7 @@ static _Atomic(uint64_t) first_due;
 static _Atomic(uint64_t) last_due;
 static _Atomic(uint64_t) last_missed;
 
-/* The zone Test/Zone, so many hours ahead of UTC. */
+/* Writes the file of the zone Test/Zone, so many hours ahead of UTC. */
 static void make_zone(int hours) {
     static const char block[] = "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1";
     char path[100];
@@ -137,7 +137,7 @@ static void test_first_tick(void **state) {
     assert_string_equal(info.rule, "30 9 * * * Test/Zone");
     assert_true(info.due_ns > now_ns && info.due_ns <= now_ns + DAY + MINUTE);
     assert_int_equal(info.due_ns % DAY, 8 * HOUR + 30 * MINUTE);
-    /* A time of one's own goes first. */
+    /* A time in the request comes before the rule's first tick. */
     verge_durable_request request = request_of("@hourly");
     request.key = NULL;
     request.due_ns = now_ns + 77 * S;
@@ -156,7 +156,7 @@ static void test_first_tick(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* Skip: of the ticks that were missed in an hour, one fires, and the next one is to come. */
+/* Skip: of the ticks that were missed in an hour, only one fires. The next one is in the future. */
 static void missed_ticks(bool is_outside) {
     verge_durable *durable = open_with("tick", is_outside);
     const verge_durable_id id = schedule(durable, "* * * * *", VERGE_INTERVAL_SKIP);
@@ -183,7 +183,7 @@ static void test_skip_outside(void **state) {
     missed_ticks(true);
 }
 
-/* Burst: each of them fires. */
+/* Burst: each missed tick fires. */
 static void test_burst(void **state) {
     (void)state;
     verge_durable *durable = open_with("tick", false);
@@ -214,8 +214,8 @@ static void test_changed_zone(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* A machine without the zone does not run the handler, and counts the attempt. Retried where it is there, the timer
- * goes on by its rule. */
+/* A machine without the zone does not run the handler, and counts the attempt. If the timer is retried on a machine
+ * that has the zone, it goes on by its rule. */
 static void test_missing_zone(void **state) {
     (void)state;
     verge_durable *durable = open_with("tick", false);
@@ -255,7 +255,7 @@ static void test_replaced_rule(void **state) {
     request.on_conflict = VERGE_DURABLE_REPLACE;
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     assert_string_equal(info_of(durable, id).rule, "");
-    /* The same id and another rule: another timer. */
+    /* The same id with another rule is another timer. */
     request = request_of("@weekly");
     request.id = id;
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EEXIST);

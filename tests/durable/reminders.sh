@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# reminders.sh PROGRAM: a reminder is printed by the process that comes after the one which took it; three processes print each
-# of theirs once. On SQLite, or on the PostgreSQL server that the file VERGE_DURABLE_SERVER describes.
+# reminders.sh PROGRAM: a reminder that one process has taken is printed by a later process. Three processes at once
+# print each reminder once. On SQLite, or on the PostgreSQL server that the file VERGE_DURABLE_SERVER describes.
 set -eu
 program=$1
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 url=sqlite:$work/db
 [ -z "${VERGE_DURABLE_SERVER:-}" ] || url="postgresql:///postgres?user=verge&host=$(cat "$VERGE_DURABLE_SERVER")"
 
-await() { # await COUNT: lines in the output of all
+await() { # await COUNT: waits for so many lines in all outputs
     tries=0
     while [ "$(cat "$work"/out* | wc -l)" -lt "$1" ]; do
         tries=$((tries + 1))
@@ -18,7 +18,7 @@ await() { # await COUNT: lines in the output of all
     done
 }
 
-echo "0.3 tea is ready" | "$program" "$url" >"$work/out0" # ends before it is due
+echo "0.3 tea is ready" | "$program" "$url" >"$work/out0" # the program ends before the reminder is due
 mkfifo "$work/in1" "$work/in2" "$work/in3"
 for i in 1 2 3; do
     "$program" "$url" <"$work/in$i" >"$work/out$i" &

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# roles.sh VERGE-DURABLE BINDIR SERVER: the tool on PostgreSQL, as a user who may only read, and through a pooler. SERVER is the file
-# that has the folder of a server (server.sh). Without pgbouncer, this part is left out, with a word.
+# roles.sh VERGE-DURABLE BINDIR SERVER: the tool on PostgreSQL, as a user who may only read, and through a pooler.
+# SERVER is the file that has the folder of a server (server.sh). Without pgbouncer, the script says so, and leaves this
+# part out.
 set -eu
 tool=$1
 bin=$2
@@ -19,7 +20,7 @@ url="postgresql:///$name?host=$folder&user="
 
 sql() { "$bin/psql" -h "$folder" -U verge -d "${2:-$name}" -qtA -v ON_ERROR_STOP=1 -c "$1"; }
 
-fails() { # fails TEXT COMMAND...: it does, and says so in one line
+fails() { # fails TEXT COMMAND...: the command must fail, with one line of output that has this text
     text=$1
     shift
     if "$@" >"$work/out" 2>&1 || ! grep -q -- "$text" "$work/out" || [ "$(wc -l <"$work/out")" -ne 1 ]; then
@@ -51,7 +52,7 @@ sql "ALTER DATABASE $name SET default_transaction_read_only = on" postgres
 fails "this server is a replica, or read-only: use the primary, or target_session_attrs=read-write" "$tool" cancel "${url}verge" "$id"
 sql "ALTER DATABASE $name SET default_transaction_read_only = off" postgres
 
-# closed files: the second page is asked for when the first one was printed
+# standard descriptors that are closed. There are two pages, so the tool queries again after the first one was printed
 sql "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, died)
     SELECT n << 8, 5, 1, 0, 0, 'a', NULL, '', 'why', 5 FROM generate_series(1, 2500) n"
 for closed in "<&-" ">&-" "2>&-" "<&- >&-" "<&- >&- 2>&-"; do

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Durable timers on the page of a scope: figures are those of get_stats, and a store that does not answer is told. */
+/* Durable timers on the page of a scope: the figures are those of get_stats, and the page says if the store does not
+ * answer. */
 #define _GNU_SOURCE
 
 #include <inttypes.h>
@@ -71,7 +72,7 @@ static uint64_t figure(const char *answer, const char *name, const char *field) 
     return strtoull(found + strlen(text), NULL, 10);
 }
 
-/* Whether there is the line of a node whose name ends so. Its lease, if it has one, is told, too. */
+/* Whether the answer has a line of a node whose name ends like this, with its shards and the time left of its lease. */
 static bool owns(const char *answer, const char *name, unsigned count, const char *shards) {
     char text[128];
     (void)snprintf(text, sizeof(text), "%s\",\"unit\":\"part\",\"value\":%u,\"of\":16,\"text\":\"lease left ", name,
@@ -91,7 +92,7 @@ static bool owns(const char *answer, const char *name, unsigned count, const cha
         } \
     } while (0)
 
-/* It is that of the last seconds: each look has something new, however long a busy machine takes for it. */
+/* The page shows the commit times of the last seconds. So each look schedules a timer, even if a look takes long. */
 static void shows_commit_time(void) {
     const char *answer = NULL;
     verge_histogram commit_time = {0};
@@ -132,7 +133,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_true(figure(answer, "Late, 99 %", "value") >= figure(answer, "Late, median", "value"));
     verge_histogram commit_time = {0};
     assert_int_equal(verge_durable_get_histograms(durable, NULL, &commit_time), 0);
-    assert_true(verge_histogram_count(&commit_time) > now.commits); /* those of calls, and of firings */
+    assert_true(verge_histogram_count(&commit_time) > now.commits); /* commits of calls and of firings */
     assert_true(verge_histogram_count(&commit_time) <= stats().commits + stats().firings);
     shows_commit_time();
     LOOK_UNTIL(figure(snapshot(), "Dead letters", "value") == 1);
@@ -141,7 +142,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     assert_null(strstr(snapshot(), "Durable"));
 }
 
-/* How late the timers of the last seconds were; nothing is told if there were none. */
+/* The page shows how late the timers of the last seconds were, and 0 if there were none. */
 static void lateness_is_that_of_late(void **state) {
     (void)state;
     const verge_durable_options options = durable_options(url);
@@ -149,7 +150,7 @@ static void lateness_is_that_of_late(void **state) {
     assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
     schedule("o", 0);
     WAIT_UNTIL(stats().done == 1);
-    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* half a lease on, or a whole one */
+    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* after half a lease or a whole one */
     LOOK_UNTIL(figure(snapshot(), "Commit time, 99 %", "value") == 0);
     LOOK_UNTIL((schedule("o", 0), figure(snapshot(), "Late, median", "value") != 0));
     shows_commit_time();
@@ -206,7 +207,7 @@ static void owners_of_shards_are_told(void **state) {
     assert_null(strstr(snapshot(), "there"));
 }
 
-/* Of a node whose lease is over; and of nobody, since there are two nodes more that have not taken theirs yet. */
+/* Shards of a node whose lease is over, and shards of nobody: two more nodes have not taken their part yet. */
 static void shards_without_a_lease_are_told(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);
@@ -233,7 +234,7 @@ static void shards_without_a_lease_are_told(void **state) {
     sql_close(other);
 }
 
-/* When a connection of verge has asked the server last. */
+/* When a connection of verge sent its last query to the server. */
 static int64_t last_question(void) {
     return !durable_is_postgres()
                ? 0
@@ -241,7 +242,7 @@ static int64_t last_question(void) {
                               "WHERE application_name = 'verge-durable' AND datname = current_database()");
 }
 
-/* Looks cost the store nothing but a query at each renewal of the lease, of which there is none here. */
+/* Looks cost the store nothing but a query at each renewal of the lease. In this test the lease is never renewed. */
 static void looks_ask_the_store_nothing(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);
@@ -256,7 +257,7 @@ static void looks_ask_the_store_nothing(void **state) {
         before = stats().queries;
         last = last_question();
         (void)snapshot();
-        durable_nap(10); /* for the keeper, if it had been asked to do something */
+        durable_nap(10); /* time for the keeper, if a look had asked it for something */
     }
 }
 
@@ -301,7 +302,7 @@ static int act_with(const char *fields, const char *path) {
     return peer_status(answer);
 }
 
-/* /act/PANEL/ID/ACTION, of the panel that a snapshot has. */
+/* /act/PANEL/ID/ACTION, with the number that the panel has in a snapshot. */
 static const char *path_of(verge_durable_id id, const char *action) {
     static char path[128];
     const uint64_t number = figure(snapshot(), "Durable: here", "id");
@@ -338,7 +339,7 @@ static void open_with_dead(int count) {
     WAIT_UNTIL(stats().died == (uint64_t)count);
 }
 
-/* Overdue: nobody has registered its handler. */
+/* One timer is overdue, since nobody has registered its handler. */
 static void timers_are_listed_and_acted_on(void **state) {
     (void)state;
     verge_durable_id overdue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core against a model of a store, step by step from a seed. Nodes are stepped in any order, stand still, die and
- * come back; their clocks run apart; requests and answers are lost, and allocations fail. At the end, each timer that
- * was promised has run exactly once through its transaction, unless it was cancelled. The test also notices a mistake
- * that is planted in the store.
+ * The core runs against a model of a store, step by step from a seed. Nodes are stepped in any order, stand still, die
+ * and come back; their clocks run apart; requests and answers are lost, and allocations fail. At the end, each timer
+ * that was promised has run exactly once through its transaction, unless it was cancelled. The test also notices a
+ * mistake that is planted in the store.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,9 +39,9 @@ struct node {
 static struct node nodes[NODES];
 static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
-static uint64_t replicated_ids[CALLS_MAX * NODES]; /* as they were when the replica got the tables */
+static uint64_t replicated_ids[CALLS_MAX * NODES]; /* a copy from when the replica got the tables */
 static enum fate replicated_fates[CALLS_MAX * NODES];
-static uint64_t lost_ids[LOST_MAX]; /* some of those that the last failovers lost; somebody may still know them */
+static uint64_t lost_ids[LOST_MAX]; /* some timers that failovers have lost; a caller may still have their ids */
 static uint64_t node_count;
 static uint64_t limits; /* of the handler */
 static uint32_t timer_count;
@@ -80,12 +80,12 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 /* ---- nodes ---- */
 
-/* What a handler did to other timers is written beside what it did, in the same transaction. */
+/* A handler also writes into the ledger what it did to other timers, in the same transaction. */
 #define CANCELLED_IT (UINT64_C(1) << 63) /* the id of a timer that was cancelled */
 #define FOUND_IT_GONE (UINT64_C(1) << 62)
 
 static bool cancel_another(const verge_durable_firing *firing) {
-    const struct model_row *row = NULL; /* often of the same batch: committed is that this row is there */
+    const struct model_row *row = NULL; /* often a row of the same batch, which is still committed */
     for (int tries = 0; tries < 16 && (row == NULL || !row->is_there); tries++) {
         row = &model.now.rows[verge_test_below(&dice, model.now.row_count)];
     }
@@ -104,7 +104,7 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     if (verge_test_chance(&dice, 8)) {
         verge_durable_retry_after(firing, 20 * MS);
         model_write(verge_durable_transaction(firing), firing->id);
-        return VERGE_DURABLE_RETRY; /* which undoes it */
+        return VERGE_DURABLE_RETRY; /* undoes the write */
     }
     model_write(verge_durable_transaction(firing), firing->id);
     return VERGE_DURABLE_DONE;
@@ -151,7 +151,7 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
     struct simulated_call *simulated = &node->calls[node->call_count++];
     *simulated = (struct simulated_call){.timer = timer, .is_open = true};
     simulated->row = (verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
-    simulated->row.policy = timer + 1; /* by which the model knows a timer from another */
+    simulated->row.policy = timer + 1; /* the model tells timers apart by this */
     simulated->call = (verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
     if (kind == VERGE__CALL_SCHEDULE) {
         simulated->call.rows = &simulated->row;
@@ -172,7 +172,7 @@ static void note_answers(struct node *node) {
         }
         simulated->is_open = false;
         if (simulated->timer == LOST) {
-            continue; /* it may be there, if it was promised after the replica got the tables that have it */
+            continue; /* the timer may exist, if it was promised after the tables were copied */
         }
         const int result = simulated->call.result;
         if (simulated->call.kind == VERGE__CALL_SCHEDULE) {
@@ -181,7 +181,7 @@ static void note_answers(struct node *node) {
         } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == 0) {
             fates[simulated->timer] = CANCELLED;
         } else if (simulated->call.kind == VERGE__CALL_CANCEL && result == -EREMOTEIO) {
-            fates[simulated->timer] = UNKNOWN; /* run, or cancelled */
+            fates[simulated->timer] = UNKNOWN; /* it will run, or is cancelled */
         }
     }
 }
@@ -219,7 +219,7 @@ static void step_node(struct node *node) {
     switch (verge_test_below(&dice, 6)) {
     case 0:
     case 1:
-        if (verge_test_chance(&dice, 4)) { /* as if many rows that are gone had to be passed */
+        if (verge_test_chance(&dice, 4)) { /* as if the scan had to pass many deleted rows */
             durable->keeper.is_scan_slow = verge_test_chance(&dice, 10);
             durable->keeper.scan_all_at_ns = model.local_ns + 200 * MS;
         }
@@ -237,7 +237,7 @@ static void step_node(struct node *node) {
     note_answers(node);
 }
 
-/* What was promised since the replica got the tables is lost; what was before that is promised again. */
+/* A failover loses what was promised since the replica got the tables. What was promised before is promised again. */
 static void replicate_or_fail_over(void) {
     if (!verge_test_chance(&dice, 6)) {
         model_replicate();
@@ -258,7 +258,7 @@ static void replicate_or_fail_over(void) {
     }
 }
 
-/* By an operator. */
+/* An operator pauses or resumes the handler. */
 static void control(bool is_paused) {
     if (limits >= 4) {
         model_control("write", is_paused, limits & 4 ? 1 : 0, limits & 8 ? 50 : 0);
@@ -329,7 +329,7 @@ static bool is_quiet(void) {
     return true;
 }
 
-/* From an entry of the ledger on. */
+/* Counts an id in the ledger, from one of its entries on. */
 static int count_in_ledger(uint64_t id, uint32_t from) {
     int count = 0;
     for (uint32_t i = from; i < model.now.ledger_count; i++) {
@@ -386,7 +386,7 @@ static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     memset(lost_ids, 0, sizeof(lost_ids));
     for (int i = 0; i < NODES; i++) {
         verge_manual_clock_set(&nodes[i].clock,
-                               verge_test_below(&dice, 1000) * S + S); /* they know nothing of each other */
+                               verge_test_below(&dice, 1000) * S + S); /* the clocks are independent of each other */
         begin_node(&nodes[i]);
     }
     for (int i = 0; i < STEPS && model.early == 0; i++) {
@@ -432,8 +432,8 @@ static void test_simulation(void **state) {
 
 /* ---- D6, while a scan of all rows takes seconds ---- */
 
-static uint64_t longest_ns;  /* that a question has taken since */
-static uint64_t measured_ns; /* from there on */
+static uint64_t longest_ns;  /* the longest time that a question has taken since measured_ns */
+static uint64_t measured_ns; /* the time from which questions are measured */
 static uint32_t seen_late;
 static uint32_t seen_slow;
 
@@ -443,11 +443,11 @@ static void insert_row(uint64_t due_ns) {
     *r = (struct model_row){.row = {.id = id, .due_ns = due_ns, .payload = ""}, .is_there = true, .handler = "write"};
 }
 
-/* Every row that is due for longer than the promise has to be in the window. Meanwhile the node schedules timers. */
+/* A row that has been due for longer than D6 allows must be in the window. Meanwhile the node schedules timers. */
 static void pass_and_look(uint64_t by_ns) {
     struct node *node = &nodes[0];
     const uint64_t bound_ns = node->durable->options.rescan_ns + 2 * longest_ns;
-    pass_time(by_ns + MS / 10); /* the clock of the node, which is slower, has to get there as well */
+    pass_time(by_ns + MS / 10); /* more, as the clock of the node is slower */
     model.local_ns = node->durable->clock.now_ns(node->durable->clock.context);
     for (uint32_t i = 0; i < model.now.row_count; i++) {
         const struct model_row *r = &model.now.rows[i];
@@ -484,7 +484,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     model.gone_since_ns = model.now_ns - 60 * S;
     measured_ns = model.now_ns + 10 * S; /* the first scan is a whole one */
     for (uint64_t at_ns = 0; at_ns < 120 * S; at_ns += 100 * MS) {
-        insert_row(model.now_ns + at_ns); /* by others, long ago */
+        insert_row(model.now_ns + at_ns); /* scheduled by others, long ago */
     }
     const uint64_t end_ns = model.now_ns + 120 * S;
     model.pass_time = pass_and_note;
@@ -507,7 +507,7 @@ static verge_durable_verdict do_nothing(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-/* Timers that are due while their handler may not run cost nothing until it may: nobody looks at them again. */
+/* Timers that are due while their handler may not run cost nothing: nobody looks at them until the handler may run. */
 static void test_held_timers_are_not_looked_at(void **state) {
     (void)state;
     struct node *node = &nodes[0];
@@ -527,7 +527,7 @@ static void test_held_timers_are_not_looked_at(void **state) {
         insert_row(model.now_ns);
         (void)snprintf(model.now.rows[i].handler, sizeof(model.now.rows[i].handler), "outside");
     }
-    durable->outside_running = 1; /* as many as there may be */
+    durable->outside_running = 1; /* the limit is reached */
     pass_time(S);
     model.local_ns = durable->clock.now_ns(durable->clock.context);
     (void)verge__keeper_step(durable, NULL);

@@ -46,7 +46,7 @@ const char *durable_url(const char *name) {
 void durable_drop(const char *url) {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     if (durable_is_postgres()) {
-        return; /* it goes with the server */
+        return; /* the database goes with the server */
     }
     for (int i = 0; i < 4; i++) {
         char path[600];

@@ -23,7 +23,7 @@ void durable_drop(const char *url);
 verge_durable_options durable_options(const char *url);
 verge_durable *durable_open(const char *url);
 
-/* Until the condition holds, looking every millisecond. The limit, of ten minutes, is only against hangs. */
+/* Waits until the condition holds, and looks every millisecond. The limit of ten minutes only ends a hang. */
 #define WAIT_UNTIL(condition) \
     do { \
         for (int verge_ms = 0; !(condition); verge_ms++) { \

@@ -55,7 +55,7 @@ status 0 "$tool" init "$url"
 says "the tables exist already, with 8 shards" "$tool" init "$url" 8
 status 1 "$tool" init "$url" 16
 says "the tables exist already, with 8 shards" "$tool" init "$url" 16
-status 1 "$tool" migrate "sqlite:$work/none" # it creates nothing
+status 1 "$tool" migrate "sqlite:$work/none" # migrate creates no tables
 says "run verge-durable init" "$tool" migrate "sqlite:$work/none"
 [ ! -e "$work/none" ]
 status 0 "$tool" contract "$url"
@@ -64,7 +64,7 @@ says "nothing wrong" "$tool" check "$url"
 echo "3600 call the bank" | "$reminders" "$url"
 says "pending.*1" "$tool" stats "$url"
 says "^node	name	shards	lease$" "$tool" stats "$url"
-says "^0		8	$" "$tool" stats "$url" # nobody's: it was closed
+says "^0		8	$" "$tool" stats "$url" # the shards have no owner: the node was closed
 says '"pending":1,"overdue":0,"dead":0,"nodes":\[{"node":"0"' "$tool" stats "$url" --json
 says "^id	due	attempts	handler	key	state$" "$tool" list "$url"
 id=$("$tool" list "$url" | sed 1d | cut -f 1)
@@ -122,7 +122,7 @@ says "cancel takes an id or --handler and --key, and not both" "$tool" cancel "$
 says "there is no such dead timer" "$tool" retry "$url" 7
 says "there is no such dead timer" "$tool" forget "$url" 7
 
-# handlers of the whole cluster
+# controls of handlers in the whole cluster
 status 2 "$tool" pause "$url"
 status 2 "$tool" pause "$url" "no such name"
 says "a handler has 1 to 64 letters" "$tool" pause "$url" "no such name"
@@ -150,7 +150,7 @@ if command -v sqlite3 >/dev/null; then
     says "^dead	1000$" "$tool" stats "$url"
     says "^overdue	500$" "$tool" stats "$url"
     sqlite3 "$work/db" "UPDATE verge_dead SET name = x'6b' WHERE id IN (256, 512); UPDATE verge_dead SET reason = 'two' || char(10) || 'lines'"
-    status 1 "$tool" retry "$url" --all --key k # both have it
+    status 1 "$tool" retry "$url" --all --key k # both timers have this key
     says "still dead: 1" "$tool" retry "$url" --all --key k
     says "another pending timer has its key: cancel that one" "$tool" retry "$url" 512
     says 'two.x0alines' "$tool" list "$url" dead
@@ -180,7 +180,7 @@ if as_user "$tool" --version >/dev/null 2>&1; then
 fi
 says "File too large" sh -c 'ulimit -f 8; trap "" XFSZ; exec "$@"' - "$tool" schedule "$url" mail --payload "$(printf %0100000d 0)"
 
-# output that is lost; files that are closed, and not taken for the store
+# output that is lost. Standard descriptors that are closed, and must not become those of the store
 for arguments in "stats $url" --help --version; do
     # shellcheck disable=SC2086
     if "$tool" $arguments >/dev/full 2>"$work/out" || ! grep -q "could not be written" "$work/out"; then
@@ -192,7 +192,7 @@ sh -c '"$1" stats "$2" <&- >&- 2>&-' - "$tool" "$url"
 sh -c '"$1" show "$2" 7 <&- >&- 2>&-' - "$tool" "$url" || [ $? -eq 1 ]
 says "nothing wrong" "$tool" check "$url"
 
-# no password is printed, neither of a URL nor of what looks like one. The store's own words are looked at, too.
+# no password is printed: neither that of a URL, nor one in a text that looks like a URL, nor in messages of the store
 if ldd "$tool" | grep -q libpq; then
     says "postgresql://verge@127.0.0.1:1/x:" "$tool" stats "postgresql://verge:hush@127.0.0.1:1/x?password=hush&connect_timeout=1"
     says "postgresql://127.0.0.1:1/x?user=a&sslmode=disable:" "$tool" stats \

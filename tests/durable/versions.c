@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with the library of version 1 beside one of today, on tables that are expanded under it. The old program is
- * played by its SQL, which is written down here and stays as it is: it joins, renews, takes and gives back shards,
- * schedules, and fires under its epochs. Each timer runs once, whoever scheduled it and whoever fires it.
+ * A program with the library of version 1 runs beside one with the present library, while the tables are expanded. The
+ * old program is simulated by its SQL, which is written down here and must not change: it joins, renews, takes and
+ * gives back shards, schedules, and fires under its epochs. Each timer runs once, whoever scheduled it and whoever
+ * fires it.
  */
 #define _GNU_SOURCE
 
@@ -20,10 +21,10 @@ enum { SHARDS = 16 };
 #define OLD_LEASE (3600 * S)
 
 static char url[512];
-static void *old; /* its connection */
+static void *old; /* the connection of the old program */
 static uint64_t old_node;
 static uint64_t old_counter;
-static int64_t old_epochs[SHARDS]; /* 0: not its own, as far as it knows */
+static int64_t old_epochs[SHARDS]; /* 0: a shard that it does not own, as far as it knows */
 static int64_t scheduled;
 
 /* ---- the old program ---- */
@@ -43,7 +44,7 @@ static int64_t store_now(void) {
                : sql_number(old, "SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000000");
 }
 
-/* Its lease lasts for longer than this test, whatever the machine does; 0: it is over. */
+/* Renews the lease of the old program. 0: the lease is over. */
 static void old_renew(uint64_t lease_ns) {
     const int64_t now_ns = store_now();
     say("UPDATE verge_node SET lease_until = %" PRId64 ", seen = %" PRId64 " WHERE node = %" PRIu64,
@@ -87,7 +88,7 @@ static void old_schedule_all(void) {
     }
 }
 
-/* What is due in shards whose epoch is still the one that it knows: P4. */
+/* Fires the due timers of shards whose epoch is still the one that the old program knows (P4). */
 static void old_fire(void) {
     const int64_t now_ns = store_now();
     for (int i = 0; i < SHARDS; i++) {
@@ -109,7 +110,7 @@ static void old_fire(void) {
     }
 }
 
-/* ---- the new one ---- */
+/* ---- the new program ---- */
 
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     char text[100];
@@ -149,7 +150,7 @@ static uint64_t shards_of(verge_durable *durable) {
     return stats.shards;
 }
 
-/* The old one does what it always does. */
+/* The old program renews its lease, and fires. */
 static bool old_step(void) {
     old_renew(OLD_LEASE);
     old_fire();
@@ -179,13 +180,13 @@ static void test_old_beside_new(void **state) {
     old_schedule_all();
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM ledger") == SHARDS);
 
-    /* expand, under a program that goes on */
+    /* expand the tables while the old program goes on */
     old_schedule_all();
     assert_int_equal(verge_durable_migrate(url, SHARDS), 0);
     assert_int_equal(ask("SELECT version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM ledger") == (int64_t)2 * SHARDS);
 
-    /* both at once: they share the shards, and what either schedules runs wherever it belongs */
+    /* both at once: they share the shards, and each timer runs on the owner of its shard */
     verge_durable *node = new_open(false);
     verge_durable *client = new_open(true);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM verge_node") == 2);
@@ -196,22 +197,22 @@ static void test_old_beside_new(void **state) {
     new_schedule(client, 40);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(ask("SELECT count(*) FROM ledger"), scheduled);
-    assert_int_equal(verge_durable_pause(client, "write"), -EPROTO); /* the old one would not obey */
+    assert_int_equal(verge_durable_pause(client, "write"), -EPROTO); /* the old program would not obey */
 
-    /* the lease of the old one is over, and it is fenced when it goes on */
+    /* the lease of the old program is over: if it goes on, its epochs are too old to fire */
     old_renew(0);
     new_schedule(client, 40);
     WAIT_UNTIL(shards_of(node) == SHARDS);
     WAIT_UNTIL(ask("SELECT count(*) FROM verge_timer") == 0);
     for (int i = 0; i < SHARDS / 2; i++) {
-        old_schedule(i, store_now(), "nobody"); /* which the new one leaves alone */
+        old_schedule(i, store_now(), "nobody"); /* the new program does not run these */
     }
     old_fire();
     assert_int_equal(ask("SELECT count(*) FROM verge_timer"), SHARDS / 2);
     assert_int_equal(verge_durable_close(client, VERGE_NEVER), 0);
     assert_int_equal(verge_durable_close(node, VERGE_NEVER), 0);
 
-    /* contract: there is no way back for it */
+    /* contract: the old program cannot come back */
     assert_int_equal(verge_durable_contract(url), 0);
     assert_int_equal(ask("SELECT min_version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     assert_int_equal(ask("SELECT count(*) FROM ledger"), scheduled);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a node says when something is wrong: the first words name the reason, and each is said once. */
+/* Messages of a node: the first words name the reason, and each message comes once. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static int open_error(const char *bad_url, bool create) {
     return error;
 }
 
-/* The URL of the same server with another beginning, in TCP or not. */
+/* The URL of another database and user on the same server. */
 static const char *other_url(const char *database, const char *user) {
     static char other[600];
     (void)snprintf(other, sizeof(other), "postgresql:///%s?user=%s&%s", database, user, strstr(url, "host="));
@@ -83,7 +83,7 @@ static void test_open_names_the_reason(void **state) {
         assert_non_null(strstr(words, "there is no such file: run verge-durable init, or set the option create"));
         assert_int_equal(open_error("sqlite:/no/such/folder/x.db", true), -ENOENT);
         assert_non_null(strstr(words, "/no/such/folder/: No such file or directory"));
-        assert_int_equal(access(url + strlen("sqlite:"), F_OK), -1); /* and none was made */
+        assert_int_equal(access(url + strlen("sqlite:"), F_OK), -1); /* no file was made */
         FILE *stream = fopen(url + strlen("sqlite:"), "w");
         assert_non_null(stream);
         for (int i = 0; i < 2000; i++) {
@@ -117,7 +117,7 @@ static void test_open_names_the_reason(void **state) {
     assert_non_null(strstr(words, "no_such_option"));
 }
 
-/* Messages of the server in another language, or with words that mean something else, change nothing. */
+/* Error codes do not depend on the server's messages: these may be in another language, or have misleading words. */
 static void test_language_does_not_matter(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -163,7 +163,7 @@ static void test_a_refused_call_has_words(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* A file without tables of verge stays as it is, but for create. */
+/* A file without tables of verge is not changed, unless the option `create` is set. */
 static void test_a_file_of_others(void **state) {
     (void)state;
     if (durable_is_postgres()) {
@@ -222,7 +222,7 @@ static void test_a_dead_timer_is_told(void **state) {
     assert_int_equal(said[VERGE_DURABLE_LOST], 0);
 }
 
-/* A role with too few connections: nothing runs, and this is told, once. */
+/* A role with too few connections: nothing runs, and one message says so. */
 static void test_too_few_connections_are_told(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -301,7 +301,7 @@ static verge_durable_verdict stay(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-/* A handler that does not return has the file to itself. Calls give up after their patience, and say why. */
+/* A handler that does not return keeps the file locked. Calls give up after their patience, and say why. */
 static void test_a_locked_file(void **state) {
     (void)state;
     if (durable_is_postgres()) {
@@ -317,11 +317,11 @@ static void test_a_locked_file(void **state) {
     assert_int_equal(verge_durable_register(durable, "stay", stay, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(is_inside);
-    assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN); /* it comes back at all */
+    assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN); /* the call returns */
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
     (void)sem_post(&gate);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
-    /* and another process has it */
+    /* the same if another process has locked the file */
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN);
@@ -335,7 +335,7 @@ static void test_a_locked_file(void **state) {
     (void)sem_destroy(&gate);
 }
 
-/* ---- what else belongs to the user ---- */
+/* ---- other tables of the user ---- */
 
 static void test_a_table_of_the_user(void **state) {
     (void)state;

@@ -15,7 +15,7 @@
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
 
-/* Each prepares, begins the faults of the plan, does its work, ends the faults, and looks at what has become of all. */
+/* Each job prepares, begins the faults of the plan, does its work, ends the faults, and then checks the outcome. */
 void job_wheel(const struct fault_plan *plan);
 void job_service(const struct fault_plan *plan);
 void job_collect(const struct fault_plan *plan);
@@ -34,23 +34,23 @@ extern atomic_int job_failures;
         } \
     } while (0)
 
-/* A result that is not negative; or one of these errors, where something was made to fail. */
+/* Checks that a result is not negative, or that it is one of these errors and something was made to fail. */
 #define JOB_DONE_OR(result, ...) job_is_done((long)(result), (const int[]){__VA_ARGS__, 0}, __FILE__, __LINE__, #result)
 
-/* What calls say once the worker cannot wait for the kernel any more. */
+/* The errors of calls when the worker cannot wait for the kernel any more. */
 #define JOB_FAILED_REACTOR EPERM, ENOSYS, EINVAL
 
-/* It is one of them. */
+/* Whether a result is one of JOB_FAILED_REACTOR. */
 bool job_has_failed_reactor(long result);
 
-/* N5: what io_uring is in the middle of when io_uring_enter is forbidden cannot be had any more. That is what it has
- * collected for MSG_WAITALL, and a descriptor that a thread of the kernel's has just opened. */
+/* N5: if io_uring_enter is forbidden, results of operations that are under way are lost: bytes that io_uring has
+ * collected for MSG_WAITALL, and a descriptor that a thread of the kernel has just opened. */
 bool job_may_lose_results(const struct fault_plan *plan);
 
 void job_fail(const char *file, int line, const char *text, long result);
 bool job_is_done(long result, const int *errors, const char *file, int line, const char *text);
 
-/* now_ns NULL, for the real one, unless it is the clock that the plan is about. */
+/* Returns the faulty clock if the plan is about the clock. Otherwise now_ns is NULL, which means the real clock. */
 verge_clock job_clock(const struct fault_plan *plan);
 
 /* Begins the faults, runs the task in a runtime with these options and the plan's clock, if there can be one, and ends

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receive that waits for all (MSG_WAITALL) while the bytes come one after the other. Where waiting fails in the
- * middle, what was collected by then is the caller's (N2).
+ * A receive that waits for all (MSG_WAITALL) while the bytes come one after the other. If waiting fails in the middle,
+ * the caller gets what was collected until then (N2).
  */
 #define _GNU_SOURCE
 
@@ -22,9 +22,9 @@ static intptr_t sender(void *argument) {
         uint8_t byte = (uint8_t)sent;
         struct iovec part = {.iov_base = &byte, .iov_len = 1};
         const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-        JOB_CHECK(sendmsg(fds[0], &message, 0) == 1); /* which has no faults */
+        JOB_CHECK(sendmsg(fds[0], &message, 0) == 1); /* sendmsg has no faults */
         sent++;
-        for (int i = 0; i < 200; i++) { /* rounds of the worker: the receiver has taken it, and waits again */
+        for (int i = 0; i < 200; i++) { /* some rounds: the receiver takes the byte, and waits again */
             JOB_CHECK(verge_yield() == 0);
         }
     }

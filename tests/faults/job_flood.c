@@ -39,17 +39,17 @@ static intptr_t first(void *argument) {
             tasks[i] = NULL;
         }
     }
-    for (int i = 0; i < 1000; i++) { /* rounds of the worker: all wait */
+    for (int i = 0; i < 1000; i++) { /* rounds of the worker, until all tasks wait */
         JOB_CHECK(verge_yield() == 0);
     }
     for (size_t i = 0; i < BYTE_COUNT; i++) {
         uint8_t byte = (uint8_t)i;
         struct iovec part = {.iov_base = &byte, .iov_len = 1};
         const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-        JOB_CHECK(sendmsg(fds[0], &message, MSG_DONTWAIT) == 1); /* which has no faults */
+        JOB_CHECK(sendmsg(fds[0], &message, MSG_DONTWAIT) == 1); /* sendmsg has no faults */
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_cancel(tasks[3 * i]) == 0);
     }
-    for (size_t i = 0; i < BYTE_COUNT; i++) { /* a byte, or cancelled */
+    for (size_t i = 0; i < BYTE_COUNT; i++) { /* a task gets a byte, or is cancelled */
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_join(tasks[3 * i], NULL, VERGE_NEVER) == 0);
         tasks[3 * i] = NULL;
     }

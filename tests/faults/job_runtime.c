@@ -19,7 +19,7 @@
 #include "verge/io.h"
 #include "verge/sync.h"
 
-/* What a waiting call may say when memory, or the kernel, fails it. */
+/* The errors that a waiting call may return if there is no memory, or a system call fails. */
 #define REFUSALS ENOMEM, ENOSPC, EMFILE, ENOBUFS, ECONNABORTED, ECONNRESET, EPIPE, EIO, EAGAIN, JOB_FAILED_REACTOR
 
 enum { STREAM_COUNT = 2, SLEEPER_COUNT = 6, CHUNK_COUNT = 12, CHUNK_SIZE_MAX = 96 };
@@ -31,13 +31,13 @@ struct stream {
 
 static struct {
     struct stream streams[STREAM_COUNT];
-    int quiet[2]; /* nothing is ever sent */
+    int quiet[2]; /* sockets between which nothing is ever sent */
     int listener;
     struct sockaddr_in address;
     int file;
     verge_channel *channel;
     uint64_t items_sent, items_received;
-    _Atomic int begun, ended; /* tasks */
+    _Atomic int begun, ended; /* how many tasks */
 } world;
 
 static uint8_t byte_at(size_t place) {
@@ -64,12 +64,12 @@ static void finish(verge_task *task) {
     JOB_CHECK(task == NULL || verge_task_join(task, NULL, VERGE_NEVER) == 0);
 }
 
-/* T1: the clock has said so, to whom it may be. */
+/* T1: the clock has shown this time, to the caller or to somebody else. */
 static void check_time(uint64_t until_ns) {
     JOB_CHECK(verge_now() >= until_ns || faulty_clock_latest() >= until_ns);
 }
 
-/* Of I/O with a deadline, which may come also when nothing has failed: the machine may be slow. */
+/* For I/O with a deadline. On a slow machine the deadline may come although nothing has failed. */
 static bool is_io_done(ptrdiff_t result) {
     return result == -ETIMEDOUT ? false : JOB_DONE_OR(result, REFUSALS);
 }
@@ -90,7 +90,7 @@ static intptr_t sleeps_a_little(void *argument) {
     return count_end(error);
 }
 
-/* A group of some, which ends when the first of them cannot sleep or begin. */
+/* A group of some tasks, which ends when the first of them cannot sleep or begin. */
 static intptr_t leads_a_group(void *argument) {
     (void)argument;
     verge_group group;
@@ -153,7 +153,7 @@ static intptr_t sender(void *argument) {
         if (is_io_done(count)) {
             stream->sent += (size_t)count;
         }
-        if (i % 2 == 1) { /* the receiver is in the middle of something */
+        if (i % 2 == 1) { /* lets the receiver begin to wait again */
             (void)JOB_DONE_OR(verge_sleep(MS), ENOMEM);
         }
     }
@@ -191,7 +191,7 @@ static intptr_t receiver(void *argument) {
         count = receive_some(stream->far, round, bytes, 40, deadline_ns);
         if (count > 0) {
             check_bytes(stream, bytes, (size_t)count);
-        } else if (count == -ETIMEDOUT) { /* nothing was taken, and it was time */
+        } else if (count == -ETIMEDOUT) { /* nothing was taken, and the deadline has come */
             check_time(deadline_ns);
         } else if (count < 0) {
             (void)is_io_done(count);
@@ -272,7 +272,7 @@ static intptr_t producer(void *argument) {
     return count_end(0);
 }
 
-/* The same as verge_channel_receive, by a select that waits for a descriptor, too. */
+/* As verge_channel_receive, but by a select that also waits for a descriptor. */
 static int select_item(uint64_t *item, uint64_t deadline_ns) {
     verge_case cases[] = {verge_case_receive(world.channel, item), verge_case_poll(world.quiet[0], POLLIN)};
     const int index = verge_select(cases, 2, deadline_ns);
@@ -305,7 +305,7 @@ static void bring_and_retire_a_worker(void) {
         static const uint64_t duration_ns = 2 * MS;
         verge_task *task = begin(index, sleeper, (void *)&duration_ns);
         JOB_CHECK(verge_runtime_retire_worker(verge_task_runtime(), index) == 0);
-        finish(task); /* it wakes up elsewhere */
+        finish(task); /* it wakes up on another worker */
     }
 }
 
@@ -420,7 +420,7 @@ void job_runtime(const struct fault_plan *plan) {
     if (JOB_DONE_OR(verge_runtime_create(&options, &runtime), ENOMEM)) {
         (void)JOB_DONE_OR(verge_runtime_run(runtime, first, NULL, NULL), ENOMEM, EAGAIN, EMFILE, ENOSPC, EPERM, ENOSYS);
         int error = verge_runtime_destroy(runtime);
-        if (error != 0) { /* tasks are left, and it cannot run, while faults last */
+        if (error != 0) { /* tasks are left, and the runtime cannot run while faults last */
             JOB_CHECK(fault_was_injected());
             faults_end();
             error = verge_runtime_destroy(runtime);

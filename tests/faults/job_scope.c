@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scope beside a service: it is started, a client looks at it once, and it is stopped. Whatever fails: it starts or
- * says why it does not, timers run, stop returns, and nothing is left behind. What a client gets is an answer, or the
- * end of the connection.
+ * A scope beside a service is started, a client looks at it once, and it is stopped. Whatever fails: the scope starts
+ * or returns an error, timers run, the stop returns, and nothing is left behind. A client gets an answer, or the end of
+ * the connection.
  */
 #define _GNU_SOURCE
 
@@ -45,7 +45,7 @@ static void ask(const char *path) {
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
         send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0) {
         ssize_t more = 0;
-        do { /* until the first event that is no history */
+        do { /* until the first event that is not about the past */
             more = recv(fd, bytes + size, sizeof(bytes) - 1 - size, 0);
             size += more > 0 ? (size_t)more : 0;
             bytes[size] = '\0';
@@ -68,7 +68,7 @@ void job_scope(const struct fault_plan *plan) {
     (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = address;
     faults_begin(plan);
-    /* What the system says of sockets, threads, rings and memory. */
+    /* May fail with any error of sockets, threads, rings or memory. */
     const bool is_there = verge_scope_create(service, NULL, &scope_options, &scope) == 0;
     int started = 0;
     for (int i = 0; i < TIMERS; i++) {

@@ -85,11 +85,11 @@ static void act_on_far(verge_service *service, struct timer *far) {
 
 static void wait_for(const struct timer *first, size_t count) {
     while (!have_run(first, count)) {
-        (void)sem_wait(&ran); /* EINTR: it is looked at again */
+        (void)sem_wait(&ran); /* EINTR: look again */
     }
 }
 
-/* What was reset to an earlier time. */
+/* Waits for the timers that were reset to an earlier time. */
 static void wait_for_far(const struct timer *far, uint64_t before_ns) {
     for (size_t i = 1; i < FAR_COUNT; i += 3) {
         if (far[i].deadline_ns < before_ns) {
@@ -132,7 +132,7 @@ static void work(verge_service *service) {
         JOB_CHECK(verge_service_retire_worker(service, 1) == 0);
     }
     be_a_worker(service, periodic + PERIODIC_COUNT);
-    for (size_t i = 0; i < LATE_COUNT; i++) { /* any worker that is there runs them */
+    for (size_t i = 0; i < LATE_COUNT; i++) { /* any worker may run these */
         start(service, &late[i], i * MS / 8, 0);
     }
     wait_for(late, LATE_COUNT);
@@ -162,7 +162,7 @@ void job_service(const struct fault_plan *plan) {
     (void)sem_init(&ran, 0, 0);
     (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 2;
-    options.stuck_after_ns = HOUR; /* watched: the metronome has something to do */
+    options.stuck_after_ns = HOUR; /* for this, the metronome has to watch */
     if (plan->site == SITE_CLOCK) {
         options.clock = job_clock(plan);
     }

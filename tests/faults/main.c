@@ -21,7 +21,7 @@
 #include "faults/job.h"
 #include "support/random.h"
 
-enum { CALLS_MAX = 300, HUNG_AFTER_S = 600 }; /* a run takes some ms, and far more where others work, too */
+enum { CALLS_MAX = 300, HUNG_AFTER_S = 600 }; /* a run takes some ms, and far more on a busy machine */
 
 static const struct {
     const char *name;
@@ -40,7 +40,7 @@ static int descriptor_count(void) {
     if (folder == NULL) {
         return -1;
     }
-    /* One thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* There is only one thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     while (readdir(folder) != NULL) {
         count++;
     }
@@ -61,7 +61,7 @@ _Noreturn static void be_the_child(const struct fault_plan *plan) {
     _exit(atomic_load(&job_failures) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* True: as it must be. */
+/* Runs the job with a plan. True: the outcome is as it must be. */
 static bool run_once(const struct fault_plan *plan) {
     memset(fault_counts, 0, sizeof(*fault_counts));
     (void)fflush(NULL);
@@ -96,7 +96,7 @@ static void run_plan(const struct fault_plan *plan, struct tally *tally) {
     tally->runs++;
 }
 
-/* How often the job calls it when nothing fails; 0 if it fails all the same. */
+/* How often the job makes calls of this site when nothing fails; 0 if the job fails all the same. */
 static uint64_t calls_of(enum site site, uint64_t *failed) {
     const struct fault_plan nothing = {.site = site};
     const bool is_good = run_once(&nothing);

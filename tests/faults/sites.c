@@ -17,8 +17,8 @@
 #define OTHER(name, kind) \
     { name, kind, false, 0 }
 
-/* What the manual pages say can happen, of what has nothing to do with wrong arguments; and whether it can last. The
- * calls that wait are also forbidden by a filter, or find another file at their descriptor: for good. */
+/* The errors of the manual pages that are not due to wrong arguments, and whether they can last. Calls that wait may
+ * also be forbidden by a filter, or find another file at their descriptor. These errors are for good. */
 const struct site_description sites[SITE_COUNT] = {
     [SITE_MEMORY] = {"memory", {FOREVER(ENOMEM)}},
     [SITE_THREAD] = {"thread", {FOREVER(EAGAIN)}},

@@ -2,9 +2,9 @@
 /*
  * faults/sites.h - which calls of the system can fail, and how.
  *
- * A site is a function of the system that the library calls. Those of files are caught where the system call is made,
- * even inside liburing (trap.c). Memory, threads, futexes and the clock are wrapped at link time (wraps.c). The calls
- * of each site are counted, and a plan names the number of the call that fails.
+ * A site is a function of the system that the library calls. Calls about files are caught where the system call is
+ * made, even inside liburing (trap.c). Memory, threads, futexes and the clock are wrapped at link time (wraps.c). The
+ * calls of each site are counted, and a plan names the number of the call that fails.
  */
 #ifndef VERGE_TESTS_FAULTS_SITES_H
 #define VERGE_TESTS_FAULTS_SITES_H
@@ -43,12 +43,12 @@ enum site {
     SITE_COUNT,
 };
 
-/* Beside errno values. */
+/* Faults that are not errno values. */
 enum {
     FAULT_SHORT = 1000, /* io_uring_enter takes half of what is submitted, and does not wait */
     FAULT_BACK_ONCE,    /* the clock: one reading is 30 ms too early */
-    FAULT_BACK,         /* from this reading on, it is 30 ms too early */
-    FAULT_AHEAD,        /* from this reading on, it is 10 s ahead */
+    FAULT_BACK,         /* the clock: from this reading on, it is 30 ms too early */
+    FAULT_AHEAD,        /* the clock: from this reading on, it is 10 s ahead */
 };
 
 enum { FAULT_KIND_COUNT_MAX = 8 };
@@ -56,8 +56,8 @@ enum { FAULT_KIND_COUNT_MAX = 8 };
 struct fault_kind {
     const char *name; /* NULL ends the list of a site */
     int error;
-    bool after;    /* the call is made, and what it says is not handed on */
-    uint64_t more; /* how many calls after it fail, too, if the plan is that it goes on; 0: it does not */
+    bool after;    /* the call is made, but its result is dropped */
+    uint64_t more; /* if the fault goes on: how many later calls fail as well; 0: it cannot go on */
 };
 
 struct site_description {
@@ -74,7 +74,7 @@ struct fault_plan {
     bool goes_on;
 };
 
-/* In memory that parent and child share. */
+/* These counts are in memory that parent and child share. */
 struct fault_counts {
     _Atomic uint64_t calls[SITE_COUNT];
     _Atomic bool was_injected;
@@ -82,11 +82,12 @@ struct fault_counts {
 
 extern struct fault_counts *fault_counts;
 
-/* From begin to end calls are counted, and the plan's fails. System calls are caught until the process ends. */
+/* Between these two calls, the calls of all sites are counted, and that of the plan fails. System calls are caught
+ * until the process ends. */
 void faults_begin(const struct fault_plan *plan);
 void faults_end(void);
 
-/* Counts a call; the kind of fault it is to have, or NULL. */
+/* Counts a call. Returns the fault that the call must have, or NULL. */
 const struct fault_kind *fault_at(enum site site);
 
 /* Whether anything has failed that need not have: only then may a call be refused. */
@@ -95,7 +96,8 @@ bool fault_was_injected(void);
 /* trap.c */
 bool trap_install(void);
 
-/* wraps.c: what was allocated and mapped and not given back; what the clock said at most. */
+/* wraps.c. wraps_outstanding: how much memory was allocated or mapped, and not given back. faulty_clock_latest: the
+ * latest time that the clock has shown. */
 int64_t wraps_outstanding(void);
 uint64_t faulty_clock_now(void *context);
 uint64_t faulty_clock_latest(void);

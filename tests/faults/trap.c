@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls are caught where they are made: a seccomp filter turns each into a signal. The handler counts the call,
- * and makes it or lets it fail. The filter lets calls from one instruction pass, which is that of the handler. The C
- * library blocks all signals while it begins or ends a thread: its system calls there cannot be caught in this way.
+ * and makes it or lets it fail. The filter does not stop calls of one instruction: with that one, the handler makes the
+ * call. The C library blocks all signals while it begins or ends a thread. Its system calls there cannot be caught.
  */
 #define _GNU_SOURCE
 
@@ -113,7 +113,7 @@ static long make(long number, const long a[6]) {
     return faults_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* As the kernel does it when it is out of memory in the middle of a submission. */
+/* Submits half of the entries, as the kernel does if it runs out of memory in the middle of a submission. */
 static long submit_half(const long a[6]) {
     if (a[1] < 2) {
         return -EAGAIN;
@@ -135,7 +135,7 @@ static long call(long number, const long a[6]) {
     }
     const bool is_for_nowait =
         (site == SITE_PREADV2 || site == SITE_PWRITEV2) && (kind->error == EOPNOTSUPP || kind->error == EAGAIN);
-    if (is_for_nowait && a[5] == 0) { /* only who says RWF_NOWAIT is told so */
+    if (is_for_nowait && a[5] == 0) { /* these errors are only for calls with RWF_NOWAIT */
         return make(number, a);
     }
     if (kind->after) {

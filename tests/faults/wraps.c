@@ -90,7 +90,7 @@ int __wrap_madvise(void *address, size_t size, int advice) {
     return failed_at(SITE_MADVISE) ? -1 : __real_madvise(address, size, advice);
 }
 
-/* The library calls it for futexes alone. Arguments of a variadic call are where those of any other are. */
+/* The library calls syscall() only for futexes. Variadic arguments are passed like others here. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const long command = b & FUTEX_CMD_MASK;
     const bool waits = number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);

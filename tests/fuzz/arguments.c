@@ -19,7 +19,7 @@ enum {
     USAGE = 2,
 };
 
-#define OTHER UINT64_MAX /* as the preset has it, one a core: not a value that can be given */
+#define OTHER UINT64_MAX /* a default that no argument can give: that of the preset, or a worker for each core */
 
 enum kind { FLAG, NUMBER, TIME, CHOICE, CHOICES, TEXT };
 
@@ -130,7 +130,7 @@ static bool understand_value(const struct rule *rule, const char *word, uint64_t
     switch (rule->kind) {
     case FLAG:
     case TEXT:
-        return false; /* takes none; any will do */
+        return false; /* a flag takes no value; a text may be anything */
     case NUMBER:
         is_right = word[digit_count] == '\0' && is_number(word, digit_count, &given);
         break;
@@ -162,7 +162,7 @@ static size_t find_rule(const struct rule *rules, const char *word) {
     return place < RULE_COUNT_MAX && rules[place].name != NULL ? place : RULE_COUNT_MAX;
 }
 
-/* The option at words[i]; how many words it takes, or 0 with what is wrong. */
+/* Reads the option at words[0]. Returns how many words it takes; 0: it is wrong, and meaning->wrong says what. */
 static size_t understand_option(const struct rule *rules, char **words, size_t left, struct meaning *meaning) {
     const size_t place = find_rule(rules, words[0]);
     const char *inner = strchr(words[0], '=');
@@ -177,7 +177,7 @@ static size_t understand_option(const struct rule *rules, char **words, size_t l
     }
     const char *value = inner != NULL ? inner + 1 : left > 1 ? words[1] : NULL;
     if (rule->kind == FLAG || value == NULL) {
-        meaning->wrong = rule->name; /* the only thing to name */
+        meaning->wrong = rule->name; /* there is no other word to name */
         return 0;
     }
     if (rule->kind == TEXT) {
@@ -258,7 +258,7 @@ static void run_tool(struct run *run) {
     release(&run->err, &stderr);
 }
 
-/* ---- what must be said and asked for ---- */
+/* ---- what the tool must print, and ask its jobs for ---- */
 
 static void check_help(const struct run *run) {
     FUZZ_CHECK(run->status == EXIT_SUCCESS && asked.job == NO_JOB, "help: something else is done");
@@ -274,7 +274,7 @@ static void check_refused(const struct run *run, const char *wrong) {
     FUZZ_CHECK(says(&run->err, "\ntry: verge ") || says(&run->err, ": try --seconds\n"), "no word of how to go on");
 }
 
-/* Whether it is JSON that was asked for shows in the output. */
+/* Checks what a job was asked for. Whether JSON was asked for shows in the output. */
 static void check_asked(const struct run *run, enum job job, const struct meaning *meaning, size_t json_place) {
     const char *text = run->out.text;
     const bool is_json = run->out.length > 2 && text[0] == '{' && text[run->out.length - 2] == '}';
@@ -319,7 +319,7 @@ static bool is_address(const char *text) {
 }
 
 static void check_scope(const struct run *run, const struct meaning *meaning) {
-    size_t place_count = 0; /* of several, the one of the browser counts */
+    size_t place_count = 0; /* if there are several addresses, that of the browser counts */
     for (size_t i = 1; i < run->word_count; i++) {
         place_count += strncmp(run->words[i], "--connect", 9) == 0 || strncmp(run->words[i], "--browser", 9) == 0;
     }
@@ -365,7 +365,7 @@ static void check_replay(const struct run *run, struct meaning *meaning) {
     FUZZ_CHECK(asked.is_swept == (values[LATE] != 0 || !is_given), "a recommendation: asked for or not");
 }
 
-/* All words go to verge-bench, but --json, which is for the tool. */
+/* All words go to verge-bench, except --json, which is for the tool. */
 static void check_bench(const struct run *run) {
     size_t place = 1;
     bool is_json = false;
@@ -462,7 +462,7 @@ static void check(const struct run *run) {
 
 /* ---- words from bytes ---- */
 
-/* Each in memory of its own, so that a sanitizer sees reads beyond it. A zero byte ends a word, as it would. */
+/* Each word is in memory of its own, so that a sanitizer finds reads beyond it. A zero byte ends a word. */
 static size_t split(const uint8_t *bytes, size_t byte_count, char *words[WORD_COUNT_MAX]) {
     size_t word_count = 0;
     for (size_t from = 0; from < byte_count && word_count < WORD_COUNT_MAX;) {

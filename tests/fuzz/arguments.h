@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tool asked its jobs for; they are not run. */
+/* What the tool asked its jobs for. The jobs are not run. */
 #ifndef VERGE_TESTS_FUZZ_ARGUMENTS_H
 #define VERGE_TESTS_FUZZ_ARGUMENTS_H
 

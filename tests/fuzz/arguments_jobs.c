@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* PATH_MAX */
-/* The jobs of the tool, wrapped at link time: each keeps what it is asked for, and succeeds. */
+/* The jobs of the tool, wrapped at link time: each records what it is asked for, and succeeds. */
 #include <string.h>
 
 #include "bench/program.h"
@@ -52,7 +52,7 @@ int __wrap_soak_run(const struct soak_options *options, struct status *status, s
     } else {
         asked.job = DEMO;
         FUZZ_CHECK(options->actor_count == (options->worker_count + 1) / 2, "another count of threads that act");
-        /* A seventh of them is not pending. */
+        /* A seventh of the timers is not pending. */
         const uint64_t timers = (options->timer_count * 6 + 6) / 7;
         const uint64_t values[RULE_COUNT_MAX] = {timers,        seconds, options->worker_count,
                                                  options->seed, 0,       options->on_begin != NULL};

@@ -22,7 +22,7 @@ static wide smaller(wide a, wide b) {
     return a < b ? a : b;
 }
 
-/* The ticks that are due, and those of them that the policy keeps. */
+/* What verge_interval_next must return: whether a tick is due, which one the policy takes, and how many are missed. */
 static bool reference_next(struct reference *reference, uint64_t now_ns, wide *ret_scheduled_ns, wide *ret_missed) {
     if (reference->deadline_ns > now_ns || reference->deadline_ns >= VERGE_NEVER) {
         return false;
@@ -89,7 +89,7 @@ static void reset(verge_interval *interval, struct reference *reference, struct 
     }
 }
 
-/* Any value in a field, also one that makes no sense: then next and reset refuse, and change nothing. */
+/* Sets a field to any value. If the value makes no sense, next and reset must refuse, and change nothing. */
 static void set(verge_interval *interval, struct reference *reference, struct verge_test_random *random) {
     const uint64_t value = some_time(random, interval->period_ns);
     switch (verge_test_below(random, 4)) {

@@ -25,7 +25,7 @@ static bool is_power_of_two(uint64_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/* The header's list, in its order. */
+/* The conditions of the header, in its order. */
 static bool are_levels_valid(const verge_wheel_options *options) {
     for (size_t i = 0; i < options->level_count; i++) {
         const verge_wheel_level *level = &options->levels[i];
@@ -43,7 +43,7 @@ static bool are_levels_valid(const verge_wheel_options *options) {
     return true;
 }
 
-/* A timer comes out at a tick after the start; the last interval of time has none. */
+/* Whether the wheel starts so near to the end of time that no tick is left at which a timer could come out. */
 static bool leaves_no_time(const verge_wheel_options *options) {
     unsigned shift = options->levels[0].shift;
     if (options->level_count == 0) {
@@ -64,7 +64,7 @@ static bool are_options_valid(const verge_wheel_options *options) {
     }
     if (options->level_count > 0 && options->precision_ns != 0 &&
         options->precision_ns != UINT64_C(1) << options->levels[0].shift) {
-        return false; /* it would not be used */
+        return false; /* precision_ns would not be used */
     }
     const verge_wheel_compaction *compaction = &options->compaction;
     return compaction->ratio != 0 && compaction->multiplier != 0 && compaction->multiplier < compaction->ratio &&
@@ -109,7 +109,7 @@ static void choose_options(struct verge_test_random *random, verge_wheel_options
         switch (verge_test_below(random, 12)) {
         case 0:
             if ((options->struct_size = some_number(random)) >= sizeof(size_t) && options->struct_size <= 4096) {
-                options->struct_size = sizeof(*options); /* others of these may be right: there is no such memory */
+                options->struct_size = sizeof(*options); /* other sizes could be valid, but the object has this one */
             }
             break;
         case 1:
@@ -152,7 +152,7 @@ static void choose_options(struct verge_test_random *random, verge_wheel_options
     }
 }
 
-/* Timers at the ends of its range come out, each once and none early. */
+/* Timers at the ends of the wheel's range come out, each once and none early. */
 static void use(verge_wheel *wheel, struct verge_test_random *random) {
     size_t scheduled = 0;
     size_t for_ever = 0; /* beyond the last tick, in a wheel that reaches the end of time */

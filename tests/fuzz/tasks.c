@@ -3,16 +3,19 @@
  * Any program of tasks, in virtual time. The bytes are the choices of all tasks, in the order in which these run:
  * spawn, join, cancel, groups, channels, select, semaphore, mutex, condition, read-write lock, broadcast, sleeps,
  * intervals, scopes, workers that come and go, a runtime that stops, memory that runs out. tasks_model.h has what is
- * checked at each call. And of the whole:
+ * checked at each call. For the whole run:
  *   - an item that was sent is received once, or is in its channel in the end (K1);
  *   - the warden cancels all tasks at END_NS: no time passes from then on, and all end, within a bound of switches;
  *   - all memory is given back;
  *   - the same bytes do the same again, call by call (T7).
  *
- * A program of that kind may wait for itself for ever, which is no mistake of the library. So there are rules: who
- * holds the mutex begins no group; who has begun a group has neither another one nor tasks of its own, which would not
- * be cancelled with it; who has either makes no call that locks the mutex regardless of cancellation. Then whoever is
- * cancelled ends, and a run that does not end is a finding (the timeout of the fuzzer or of the test).
+ * A random program may wait for itself for ever, which is no mistake of the library. So an actor follows these rules:
+ *   - while it holds the mutex, it begins no group;
+ *   - while it has a group, it begins no other one, and spawns no tasks of its own, since these would not be cancelled
+ *     with it;
+ *   - while it has a group or such tasks, it makes no call that locks the mutex regardless of cancellation.
+ * Then an actor that is cancelled ends. So a run that does not end is a finding: the timeout of the fuzzer or of the
+ * test.
  */
 #include "fuzz/tasks_model.h"
 #include "support/spawn.h"
@@ -56,7 +59,7 @@ static void receive(struct actor *self) {
     model_received(item, place, result);
 }
 
-/* What a try returns that would have to wait. */
+/* What a try returns if it would have to wait. */
 static int would_wait(void) {
     return verge_task_is_cancelled() ? -ECANCELED : -ETIMEDOUT;
 }
@@ -263,7 +266,7 @@ static void join(struct actor *self) {
     }
 }
 
-/* Anybody that can be named. */
+/* Cancels any actor whose handle is valid. */
 static void cancel(void) {
     struct actor *victim = &world.actors[below(ACTORS_MAX)];
     if (victim->task != NULL) {
@@ -368,7 +371,7 @@ static void await_condition(struct actor *self) {
     FUZZ_CHECK(world.mutex_holder == NULL, "a mutex has one holder");
     world.mutex_holder = self;
     self->holds_mutex = true;
-    self->wait.deadline_ns = VERGE_NEVER; /* until it has the mutex again, however long that takes */
+    self->wait.deadline_ns = VERGE_NEVER; /* from its deadline on, it may wait for the mutex without limit */
     model_wait_end(self, result == -ETIMEDOUT ? 0 : result);
 }
 
@@ -528,7 +531,7 @@ static void do_one(struct actor *self, unsigned depth, size_t what) {
     }
 }
 
-/* Some steps, and no more than are left for all. */
+/* Makes some steps, and not more than are left for all actors. */
 static void act(struct actor *self, unsigned depth) {
     for (size_t count = below(12); count > 0 && world.steps_left > 0; count--) {
         const size_t what = below(24);
@@ -540,7 +543,7 @@ static void act(struct actor *self, unsigned depth) {
 
 /* ---- a run ---- */
 
-/* Waits for all until END_NS, and then cancels them. */
+/* Waits for all actors until END_NS, and then cancels them. */
 static intptr_t warden(void *argument) {
     struct actor *self = argument;
     for (size_t count = 1 + below(4); count > 0; count--) {

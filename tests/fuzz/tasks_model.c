@@ -32,7 +32,7 @@ void model_end(void) {
     FUZZ_CHECK(world.semaphore.available == SEMAPHORE_AMOUNT && world.amount_held == 0, "all amounts were released");
 }
 
-/* ---- who may be cancelled, and who is ---- */
+/* ---- which actors may be cancelled, and which are ---- */
 
 static bool ran_out_of_memory(void) {
     return world.memory.failures != 0;
@@ -83,7 +83,7 @@ static bool case_must_wait(const verge_case *one, uint64_t now_ns) {
     }
 }
 
-/* Of those that wait for the same. */
+/* Whether nobody has waited longer for the same kind of thing. */
 static bool is_first(const struct wait *wait) {
     for (size_t i = 0; i < world.actor_count; i++) {
         if (world.actors[i].wait.kind == wait->kind && world.actors[i].wait.number < wait->number) {
@@ -208,7 +208,7 @@ uint32_t model_new_item(size_t place) {
     return world.item_count++;
 }
 
-/* Its receiver may have been told first. */
+/* The receiver's call may have returned before the sender's. */
 void model_sent(uint32_t item, int result) {
     if (result != 0) {
         FUZZ_CHECK(world.fates[item] == NOT_SENT, "K1: an item that was not sent shows up");

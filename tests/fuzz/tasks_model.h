@@ -2,7 +2,8 @@
 /*
  * fuzz/tasks_model.h - what the fuzz target of tasks knows of its world, and checks at each call:
  *   - no call times out early (T1) or late, is cancelled without a cause, or waits although it is cancelled (T4);
- *   - whenever the clock has moved, nobody waits for what is there: time moves only when no task can run (T7);
+ *   - when the clock has moved, nobody waits for something that is available: time moves only when no task can run
+ *     (T7);
  *   - an item is received once, and only where it was sent; a broadcast is read in order;
  *   - a mutex has one holder, a read-write lock readers or a writer, a semaphore does not give more than it has;
  *   - a task is joined once, with its value, after its end; no task outlives its group, and its first error counts
@@ -66,30 +67,30 @@ struct team {
 
 struct wait {
     enum awaited kind;
-    size_t object;        /* a channel; of AWAITS_END an actor */
-    uint64_t deadline_ns; /* with the scopes */
+    size_t object;        /* a channel; with AWAITS_END, an actor */
+    uint64_t deadline_ns; /* the earliest of the call and its scopes */
     uint64_t began_ns;
     uint64_t time_ns;
     const verge_case *cases;
-    size_t amount;   /* of cases; that is wanted of the semaphore or the lock */
+    size_t amount;   /* the number of cases; or how much of the semaphore or the lock is wanted */
     uint64_t number; /* grows from wait to wait */
     struct team *team;
-    bool was_cancelled; /* when it began */
+    bool was_cancelled; /* when the wait began */
 };
 
 struct actor {
     uint32_t index;
     unsigned depth;
     struct actor *parent;
-    struct team *team;  /* that it belongs to */
-    struct team *leads; /* that it has begun; NULL: none */
-    verge_task *task;   /* while it can be named */
-    intptr_t value;     /* what it returns */
+    struct team *team;  /* the team that it belongs to */
+    struct team *leads; /* the team that it has begun; NULL: none */
+    verge_task *task;   /* while the handle is valid; otherwise NULL */
+    intptr_t value;     /* what its function returns */
     struct wait wait;
     uint64_t scope_ns;
     uint64_t position; /* in the broadcast */
     verge_interval interval;
-    uint64_t tick_ns; /* the last; NO_INTERVAL: it has none */
+    uint64_t tick_ns; /* the last tick; NO_INTERVAL: it has no interval */
     uint32_t amount;
     uint32_t rw_share;
     bool holds_mutex;
@@ -124,7 +125,7 @@ extern struct world {
     struct actor actors[ACTORS_MAX + 1];
     size_t actor_count;
     enum fate fates[ITEMS_MAX];
-    size_t places[ITEMS_MAX]; /* where it is sent */
+    size_t places[ITEMS_MAX]; /* the channel of each item */
     uint32_t item_count;
     size_t steps_left;
     uint64_t wait_count;
@@ -136,11 +137,11 @@ void model_begin(size_t worker_count, uint64_t fail_at);
 void model_end(void);
 void trace(uint64_t value);
 
-/* Around a call that may wait. end: with what it has returned. */
+/* Call them before and after a call that may wait. result: what that call has returned. */
 void model_wait_begin(struct actor *self, enum awaited kind, size_t object, uint64_t deadline_ns);
 void model_wait_end(struct actor *self, int result);
 
-/* The first thing that a task does when it runs again. */
+/* A task calls this first whenever it runs again. */
 void model_look(const struct actor *self);
 
 uint32_t model_new_item(size_t place);
@@ -151,12 +152,12 @@ void model_ticked(struct actor *self, const verge_tick *tick, int result);
 
 struct actor *model_new_actor(struct actor *parent, struct team *team); /* NULL: no more */
 void model_spawned(struct actor *self, struct actor *child, int result, bool may_have_no_worker);
-struct actor *model_child(const struct actor *self); /* one that is to be joined; NULL */
+struct actor *model_child(const struct actor *self); /* a child that is to be joined, or NULL */
 void model_joined(const struct actor *self, struct actor *child, intptr_t value, int result);
 void model_ended(struct actor *self);
 void model_team_ended(struct actor *self, struct team *team, int result);
 
-/* Of the semaphore or the read-write lock. */
+/* Take and give back a part of the semaphore or the read-write lock. */
 void model_hold(uint32_t *share, uint32_t *held, uint32_t amount);
 void model_let_go(uint32_t *share, uint32_t *held);
 

@@ -5,7 +5,7 @@
 #include "model/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
-    static struct run run; /* its batch is too large for a stack */
+    static struct run run; /* too large for a stack */
     (void)setenv("CMOCKA_TEST_ABORT", "1", 1);
     run_from_bytes(&run, bytes, byte_count);
     return 0;

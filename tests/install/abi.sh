@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# abi.sh SOURCE [--record]: what tests/install/abi.txt lists is still declared, and declared like that: a program that
-# was compiled with the headers of then works with the library of now. What is new may be there. --record writes the
-# list anew: when something was added, or was changed on purpose before a new minor version.
+# abi.sh SOURCE [--record]: everything that tests/install/abi.txt lists is still declared in the same way. So a program
+# that was compiled with older headers works with the present library. New declarations are allowed. --record writes the
+# list anew, after something was added, or was changed on purpose before a new minor version.
 set -eu
 
 source=$1

@@ -30,8 +30,8 @@ command -v abidw >/dev/null || { echo "abidw is missing: abigail-tools"; exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A type that is defined outside of include/verge is opaque. abidw tells files apart by their last name only, and
-# src/task/task.h has that of a public header; the label is the one by which abidw knows opaque types.
+# A type that is defined outside of include/verge is opaque. abidw tells files apart by their base name only, and
+# src/task/task.h has the base name of a public header. By this label, abidw knows opaque types.
 cat >"$work/opaque" <<END
 [suppress_type]
   label = Artificial private types suppression specification
@@ -44,7 +44,7 @@ abi_of() { # abi_of LIBRARY FILE
         --exported-interfaces-only --drop-undefined-syms --no-architecture --no-corpus-path --no-comp-dir-path \
         --no-elf-needed --no-show-locs --no-parameter-names --no-write-default-sizes --type-id-style hash \
         --out-file "$2" "$1"
-    sed -i "s|path='[^']*/src/|path='src/|" "$2" # where the build was is nobody's matter
+    sed -i "s|path='[^']*/src/|path='src/|" "$2" # the place of the build does not matter
     grep -q "<class-decl name='verge_" "$2" || { echo "$1 has no debug information"; exit 1; }
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# abi_binary_test.sh SOURCE BUILD: abi_binary.sh notices what it is there for. The record is changed, not the library.
+# abi_binary_test.sh SOURCE BUILD: abi_binary.sh notices changes of the ABI. The test changes the record, not the
+# library.
 set -eu
 
 source=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# abi_test.sh SOURCE: abi.sh notices what it is there for.
+# abi_test.sh SOURCE: abi.sh notices changes of the headers.
 set -eu
 
 source=$1

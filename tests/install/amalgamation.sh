@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# amalgamation.sh SOURCE CC CXX [liburing]: makes the library as one file (scripts/amalgamate), compiles it alone by each compiler
-# that is here, and builds and runs the examples with it.
+# amalgamation.sh SOURCE CC CXX [liburing]: makes the library as one file (scripts/amalgamate), compiles it alone by
+# each compiler that is here, and builds and runs the examples with it.
 set -eu
 
 source=$1
@@ -59,7 +59,7 @@ if [ -n "$io_uring" ]; then
     libraries="-pthread -luring"
 fi
 
-# The examples include <verge/...>: each of these headers is the one file.
+# The examples include <verge/...>: here each of these headers includes the single file.
 for pair in verge verge_full; do
     mkdir -p "$work/for_$pair/verge"
     for header in "$source"/include/verge/*.h; do

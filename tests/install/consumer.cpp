@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The headers are C++ too: names link, and the inline functions compile.
-#include "every_header.h" // written by consumers.sh: all that is installed
+#include "every_header.h" // written by consumers.sh: includes all installed headers
 
 int main() {
     verge_wheel_options options;

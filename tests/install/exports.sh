@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# exports.sh SOURCE LIBRARY [durable]: what the headers of libverge, or of libverge-durable, declare, what the version
-# script lists and what the shared library exports are one and the same list; and the version script has the version of
-# the header.
+# exports.sh SOURCE LIBRARY [durable]: the functions that the headers of libverge or libverge-durable declare are those
+# that the version script lists, and those that the shared library exports. The version script has the version of the
+# header.
 set -eu
 
 source=$1
@@ -17,7 +17,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A declaration may go over several lines; the definition of the macro itself is none.
+# A declaration may go over several lines. The definition of the macro VERGE_API is not a declaration.
 # shellcheck disable=SC2086 # several files
 cat $headers | grep -v '^#' | tr '\n' ' ' | grep -oE 'VERGE_API [^;(]*\(' |
     sed -E 's/.*[ *]([a-z0-9_]+)\($/\1/' | sort -u >"$work/declared"

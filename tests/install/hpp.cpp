@@ -57,7 +57,7 @@ void a_wheel() {
     verge::wheel moved = std::move(wheel);
     EXPECT(moved.get() != nullptr && wheel.get() == nullptr);
 
-    // A call that throws takes nothing away from the others.
+    // If a callback throws, the other timers still run.
     (void)moved.start(start + 7s);
     (void)moved.start(start + 7s);
     int calls = 0;
@@ -135,7 +135,7 @@ void timers() {
     EXPECT(loop.size() == 0 && loop.timeout_ms(start) == -1);
 }
 
-// Its callback starts it anew with another one, stops it, and destroys it.
+// The callback of a timer starts that timer again with another callback, stops it, and destroys it.
 void timers_in_their_callbacks() {
     verge::loop loop(start);
     std::string called;
@@ -165,7 +165,7 @@ void timers_in_their_callbacks() {
         loop, 1ms,
         [&, mark = std::make_unique<char>('d')] {
             owned.reset();
-            called += *mark; // what is called outlives its timer
+            called += *mark; // a callback that runs outlives its timer
         },
         1ms);
     loop.run(start + 30ms);

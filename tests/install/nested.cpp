@@ -32,7 +32,7 @@ constexpr std::size_t timer_count = 12;
 constexpr std::size_t nested_max = 3;
 constexpr int rounds = 4000;
 
-// On the heap, so that AddressSanitizer sees who uses a callback that is gone.
+// A part of each callback that is on the heap, so that AddressSanitizer finds a use of a callback after its end.
 struct token {
     static inline long alive = 0;
 
@@ -85,7 +85,7 @@ class world {
 
     void called(std::size_t slot, const token &mine) {
         modelled &one = timers_[slot];
-        // In order, but in a run inside of a run those that were started in the outer one may come first.
+        // In order. But in a run inside a run, timers that were started in the outer run may come first.
         EXPECT(one.function == mine.id && one.is_of_this_round);
         const bool may_come_first = runs_.size() > 1 && one.start > runs_.front().starts_before;
         EXPECT(may_come_first || is_first(one));
@@ -180,7 +180,7 @@ class world {
         }
     }
 
-    // Whether no timer of this round, but those that may come before it, is due before this one.
+    // Whether no timer of this round is due before this one, except timers that may come later.
     bool is_first(const modelled &it) const {
         for (const modelled &one : timers_) {
             const bool is_before = one.deadline < it.deadline || (one.deadline == it.deadline && one.start < it.start);
@@ -225,8 +225,8 @@ class world {
     std::mt19937_64 random_;
     verge::loop loop_;
     std::array<modelled, timer_count> timers_;
-    std::vector<run> runs_;              // those that have not returned, the innermost last
-    std::vector<std::uint64_t> running_; // the callbacks of these
+    std::vector<run> runs_;              // runs that have not returned, the innermost last
+    std::vector<std::uint64_t> running_; // callbacks that have not returned, the innermost last
     std::uint64_t now_ = 0;
     std::uint64_t starts_ = 0;
     std::uint64_t functions_ = 0;

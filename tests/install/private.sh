@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 step() { echo "== $*"; }
 
-exports_nothing() { # exports_nothing LIBRARY [NAME]: but what begins with NAME
+exports_nothing() { # exports_nothing LIBRARY [NAME]: except names that begin with NAME
     nm -D --defined-only "$1" | awk '{ print $3 }' | grep -v "^${2:-none}_" >"$work/exported" || :
     if [ -s "$work/exported" ]; then
         echo "$1 exports:"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program and the library, of different versions: the structs of one of them have a field more (sizes.sh). NEWER: the
- * program has it.
+ * A program and a library of different versions: the structs of one of them have one more field (sizes.sh). NEWER:
+ * those of the program.
  */
 #include <errno.h>
 #include <stdio.h>

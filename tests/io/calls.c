@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every call of verge/io.h, in tasks, with what it promises. */
+/* Every call of verge/io.h, in tasks, and its promises. */
 #define _GNU_SOURCE
 
 #include <sys/eventfd.h>
@@ -170,7 +170,7 @@ static intptr_t is_wrong(void *argument) {
     return 0;
 }
 
-/* What the system call would say at once, it says at once; also of a file that is not ready. */
+/* An error that the system call would return at once is returned at once, even if the file is not ready. */
 static intptr_t is_wrong_for_its_file(void *argument) {
     (void)argument;
     char bytes[8] = {0};
@@ -200,7 +200,7 @@ static intptr_t splices_what_makes_no_sense(void *argument) {
         CHECK_EQUAL(verge_splice(pipe_fds[0], NULL, fd, &offset, 4, SPLICE_F_NONBLOCK, VERGE_NEVER), -EINVAL);
         CHECK_EQUAL(offset, wrong);
     }
-    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* io_uring's own */
+    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* io_uring only */
     CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 0);
     CHECK_EQUAL(close(fd) + close(pipe_fds[0]) + close(pipe_fds[1]), 0);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deadlines of I/O lose nothing: N1 to N3, seed 003, and a storm of both at the same moment. */
+/* Deadlines of I/O lose no data: N1 to N3, seed 003, and many deadlines that come at the same moment as data. */
 #include <time.h>
 
 #include "io/support.h"
@@ -34,12 +34,12 @@ static intptr_t times_out(void *argument) {
     return 0;
 }
 
-/* And not as ECANCELED. */
+/* A duration given as a deadline is refused with -EINVAL, not with -ECANCELED. */
 static intptr_t gives_durations(void *argument) {
     (void)argument;
     const struct pair pair = open_pair();
     char byte = '.';
-    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 300 * MS), -EINVAL); /* it should have been deadline_after */
+    CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 300 * MS), -EINVAL); /* a duration */
     CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 0), -ETIMEDOUT);
     CHECK_EQUAL(verge_send(pair.far, "a", 1, 0, 300 * MS), 1); /* N3: it need not wait */
     CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, 300 * MS), 1);
@@ -98,7 +98,7 @@ static void a_task_is_cancelled_in_io(void **state) {
     }
 }
 
-/* ---- the same instant, by design: both happen at one moment of virtual time ---- */
+/* ---- a deadline and its data at the same moment of virtual time ---- */
 
 struct duel {
     struct pair pair;
@@ -160,9 +160,9 @@ static void seed003_io_at_the_moment_of_its_deadline_loses_no_byte(void **state)
     }
 }
 
-/* ---- the same moment, by chance: a storm ---- */
+/* ---- many deadlines and data at the same moment, by chance ---- */
 
-/* As many as keep up with their deadlines: who is always late meets nobody. */
+/* Not more pairs than can keep up with their deadlines: if all are late, no deadline meets its data. */
 enum { storm_pairs = VERGE__ASAN || VERGE__TSAN ? 30 : 200 };
 
 struct gust {
@@ -174,7 +174,7 @@ struct gust {
 
 static struct gust gusts[storm_pairs];
 
-/* Both draw the same times from the same seed. */
+/* The sender and the receiver draw the same times from the same seed. */
 static uint64_t next_moment(struct verge_test_random *random, uint64_t last_ns) {
     return last_ns + verge_test_below(random, 4 * MS);
 }
@@ -194,7 +194,7 @@ static intptr_t blows(void *argument) {
     return 0;
 }
 
-/* What was not there in time is taken later, so that the next deadline is again that of the next byte. */
+/* A byte that is late for its deadline is received without one, so that the next deadline belongs to the next byte. */
 static intptr_t weathers(void *argument) {
     struct gust *gust = argument;
     struct verge_test_random random = verge_test_random_from(gust->seed);

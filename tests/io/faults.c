@@ -23,10 +23,10 @@ static intptr_t is_reset(void *argument) {
     const int server = verge_accept(listener, NULL, NULL, SOCK_CLOEXEC, VERGE_NEVER);
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     CHECK_EQUAL(setsockopt(server, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
-    CHECK_EQUAL(verge_close(server), 0); /* by a reset */
+    CHECK_EQUAL(verge_close(server), 0); /* sends a reset */
     char byte = 0;
     CHECK_EQUAL(verge_recv(client, &byte, 1, 0, verge_deadline_after(MINUTE)), -ECONNRESET);
-    CHECK_EQUAL(verge_send(client, &byte, 1, 0, verge_deadline_after(MINUTE)), -EPIPE); /* and no SIGPIPE */
+    CHECK_EQUAL(verge_send(client, &byte, 1, 0, verge_deadline_after(MINUTE)), -EPIPE); /* without SIGPIPE */
     CHECK_EQUAL(verge_close(client), 0);
     CHECK_EQUAL(verge_close(listener), 0);
     const int refused = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -111,7 +111,7 @@ static void seed003_no_cancel_is_dropped_when_the_ring_is_full(void **state) {
     run_tasks(1, floods, NULL);
 }
 
-/* ---- the system says no: each in a process of its own ---- */
+/* ---- the kernel refuses a call: each case in a process of its own ---- */
 
 enum { passed = 0, failed = 1 };
 
@@ -216,7 +216,7 @@ static int epoll_where_io_uring_can_be_set_up_and_not_used(void) {
     return epoll_where(SYS_io_uring_enter);
 }
 
-/* ---- the system says no in the middle (N5) ---- */
+/* ---- the kernel begins to refuse calls while operations are pending (N5) ---- */
 
 struct victim {
     int fd;
@@ -243,7 +243,7 @@ static intptr_t loses_its_backend(void *argument) {
     const struct pair pair = open_pair();
     struct victim victims[2] = {{pair.near, VERGE_NEVER}, {pair.near, verge_deadline_after(HOUR)}};
     verge_task *tasks[2] = {spawn(receives, &victims[0]), spawn(receives, &victims[1])};
-    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* both wait: a sleep is a wait in the reactor, after them */
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* both wait by now: during the sleep, the worker waits in its reactor */
     CHECK_EQUAL(stats_of(verge_task_runtime()).failed_reactors, 0);
     forbid_waiting();
     CHECK_EQUAL(join(tasks[0]), -EPERM);
@@ -273,7 +273,8 @@ static int a_filter_that_comes_later(void) {
     return error == 0 && atomic_load(&failed_check_count) == 0 ? passed : failed;
 }
 
-/* Found by whoever looks at the options, and by a run if it was set after that. Who names a backend does not mind. */
+/* An unknown VERGE_BACKEND is an error when options are read, or in the run if it is set later. It is ignored if the
+ * options name a backend. */
 static int an_unknown_backend(void) {
     char text[128];
     verge_runtime *runtime = new_runtime(VERGE_BACKEND_AUTO);

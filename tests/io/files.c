@@ -56,7 +56,7 @@ static void read_some(struct world *world, bool is_at, size_t offset, size_t siz
                                 ? verge_readv(world->fd, parts, 2, VERGE_NEVER)
                                 : verge_read(world->fd, world->piece, size, VERGE_NEVER);
     const size_t there = offset < world->size ? world->size - offset : 0;
-    const size_t expected = there < size ? there : size; /* never short but at the end */
+    const size_t expected = there < size ? there : size; /* short only at the end of the file */
     CHECK_EQUAL(count, expected);
     CHECK(memcmp(world->piece, world->model + offset, expected) == 0);
     world->position += is_at ? 0 : expected;
@@ -101,7 +101,7 @@ static intptr_t compares_with_the_model(void *argument) {
         act(world);
     }
     CHECK_EQUAL(verge_fsync(world->fd, VERGE_NEVER), 0);
-    CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0); /* N3: it can save its state all the same */
+    CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0); /* N3: a cancelled task can still save its state */
     write_some(world, true, 0, 1000);
     forget_pages(world);
     read_some(world, true, 0, PIECE_SIZE);
@@ -152,7 +152,7 @@ static void mistakes_are_named(void **state) {
     (void)run_tasks(1, makes_mistakes, NULL);
 }
 
-/* ---- a file that takes its time ---- */
+/* ---- a file that takes long to open ---- */
 
 static intptr_t opens_to_read(void *argument) {
     return verge_openat(AT_FDCWD, argument, O_RDONLY | O_CLOEXEC, 0, VERGE_NEVER);
@@ -163,7 +163,7 @@ static intptr_t opens_both_ends(void *argument) {
     (void)argument;
     (void)snprintf(path, sizeof(path), "%s/fifo", folder);
     CHECK_EQUAL(mkfifo(path, 0600), 0);
-    verge_task *task = spawn(opens_to_read, path); /* takes until somebody opens the other end */
+    verge_task *task = spawn(opens_to_read, path); /* blocks until somebody opens the other end */
     CHECK_EQUAL(verge_yield(), 0);
     CHECK_EQUAL(verge_sleep(MS), 0);
     const int to = verge_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0, VERGE_NEVER);

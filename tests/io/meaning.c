@@ -21,7 +21,7 @@
 
 struct kind {
     const char *name;
-    int fd, other; /* other: -1, or what belongs to it */
+    int fd, other; /* other: a second descriptor that belongs to fd, or -1 */
 };
 
 static struct kind of_one(const char *name, int fd) {
@@ -119,11 +119,11 @@ static ptrdiff_t verge_call(int call, int fd, size_t size, uint64_t deadline_ns)
     }
 }
 
-/* Of no bytes: what readv and writev say, as POSIX lets read and write say the same or find an error. */
+/* For 0 bytes, calls readv or writev: POSIX allows read and write to return the same as these, or an error. */
 static ptrdiff_t system_call(int call, int fd, size_t size) {
     const struct iovec part = {.iov_base = bytes, .iov_len = size};
     const bool is_write = call >= WRITE;
-    const bool is_message = size == 0 && call == WRITE; /* a message of no bytes is one */
+    const bool is_message = size == 0 && call == WRITE; /* an empty message is a message */
     ssize_t result;
     if (call == PREAD || call == PWRITE) {
         result = is_write ? pwritev(fd, &part, 1, 0) : preadv(fd, &part, 1, 0);
@@ -141,7 +141,7 @@ struct answer {
     bool is_right;
 };
 
-/* Each on a file of its own, as some calls leave something behind. */
+/* Each call gets a new file, as some calls change the state of theirs. */
 static struct answer ask(int number, int call, size_t size, bool is_nonblocking) {
     const struct kind expected_of = open_kind(number), kind = open_kind(number);
     (void)fcntl(expected_of.fd, F_SETFL, fcntl(expected_of.fd, F_GETFL) | O_NONBLOCK);
@@ -163,8 +163,8 @@ static struct answer ask(int number, int call, size_t size, bool is_nonblocking)
     return answer;
 }
 
-/* What threads of the kernel do may take longer than the grace, and the virtual hour is over: then it is asked again
- * and, on a busy machine, all is asked again with a longer grace. */
+/* Work on a thread of the kernel may take longer than the grace: then the virtual hour ends before it. In this case all
+ * calls are made again with a longer grace. */
 static bool has_more_grace, was_too_slow;
 
 static void compare(int number, int call, size_t size, bool is_nonblocking) {
@@ -215,7 +215,7 @@ static void reads_and_writes_mean_what_the_system_calls_mean(void **state) {
     }
 }
 
-/* ---- opening a pipe of the file system: its other end is waited for ---- */
+/* ---- opening a FIFO waits for its other end ---- */
 
 static char fifo[] = "/tmp/verge-fifo-XXXXXX";
 
@@ -233,7 +233,7 @@ static intptr_t opens_both_ends(void *argument) {
     (void)argument;
     const verge_task_function ends[2] = {opens_to_read, opens_to_write};
     uint64_t deadline_ns = VERGE_NEVER;
-    if (!is_uring()) { /* there an open blocks the worker: only what need not wait is open to one task */
+    if (!is_uring()) { /* with epoll, an open blocks the only thread: try one that need not wait */
         const int both = verge_openat(AT_FDCWD, fifo, O_RDWR | O_CLOEXEC, 0, VERGE_NEVER);
         const int fd = (int)opens_to_read(&deadline_ns);
         CHECK(both >= 0 && fd >= 0);

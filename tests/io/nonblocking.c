@@ -8,8 +8,8 @@
 #include "io/support.h"
 
 struct files {
-    int fd;                  /* what the call is about */
-    int other;               /* its other side */
+    int fd;                  /* the descriptor of the call */
+    int other;               /* its peer, or the other end of the pipe */
     int extra[2];            /* splice: a pipe */
     struct sockaddr_in peer; /* accept, connect */
 };
@@ -93,7 +93,7 @@ static void connect_to(struct files *files) {
     CHECK_EQUAL(connect(files->other, (struct sockaddr *)&files->peer, sizeof(files->peer)), 0);
 }
 
-/* ---- calls: of one byte, so that 1 is what each of them gives ---- */
+/* ---- calls: each transfers one byte, and so returns 1 ---- */
 
 static char byte;
 static struct iovec part = {.iov_base = &byte, .iov_len = 1};
@@ -201,7 +201,7 @@ static const struct subject subjects[] = {
     {"splice to a full pipe", full_pipe_and_another, call_splice_to, drain, true},
 };
 
-/* ---- each of them, with each end ---- */
+/* ---- each call, ended in each of the ways ---- */
 
 enum ending { LET, TIMED_OUT, CANCELLED, ending_count };
 
@@ -269,11 +269,11 @@ static void calls_wait_whether_o_nonblock_or_not(void **state) {
     verge_runtime_options options = runtime_options(1);
     options.virtual_clock = &clock;
     options.precision_ns = 1;
-    options.io_grace_ns = MS / 2; /* nobody needs it: all that happens is done by tasks */
+    options.io_grace_ns = MS / 2; /* no call needs a grace: all that happens is done by tasks */
     (void)run_with(options, tries_all, NULL);
 }
 
-/* ---- connect: its wait is the kernel's; what is there at once ---- */
+/* ---- connect: it succeeds, and leaves O_NONBLOCK as it was ---- */
 
 static intptr_t connects(void *argument) {
     (void)argument;
@@ -282,7 +282,7 @@ static intptr_t connects(void *argument) {
     for (int flags = 0; flags <= SOCK_NONBLOCK; flags += SOCK_NONBLOCK) {
         const int fd = socket(AF_INET, SOCK_STREAM | flags, 0);
         CHECK_EQUAL(verge_connect(fd, (struct sockaddr *)&address, sizeof(address), VERGE_NEVER), 0);
-        CHECK_EQUAL((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0, flags != 0); /* as it was */
+        CHECK_EQUAL((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0, flags != 0); /* unchanged */
         CHECK_EQUAL(close(fd), 0);
     }
     CHECK_EQUAL(close(listening), 0);

@@ -17,7 +17,7 @@
 
 enum { ROUNDS = 50 };
 
-/* Why nothing can be waited for. */
+/* Why a call must not wait. */
 enum reason { CANCELLED, DEADLINE, SCOPE, STOPPED, reason_count };
 
 static enum reason reason;
@@ -111,7 +111,7 @@ static void renames(int number) {
 
 #endif
 
-/* ---- sockets, pipes, terminals: what is there is taken, what is not is not waited for ---- */
+/* ---- sockets, pipes, terminals: data that is there is taken, and no call waits for more ---- */
 
 static void receives(int number) {
     (void)number;
@@ -137,7 +137,7 @@ static void uses_a_terminal(int number) {
     char name[64], bytes[4];
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0) {
-        return; /* a machine without pseudo-terminals: a bare chroot */
+        return; /* no pseudo-terminals, for example in a bare chroot */
     }
     CHECK_EQUAL(grantpt(master) + unlockpt(master) + ptsname_r(master, name, sizeof(name)), 0);
     const int terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -154,7 +154,7 @@ static void uses_a_terminal(int number) {
     CHECK_EQUAL(close(terminal) + close(master), 0);
 }
 
-/* ---- each of them for each reason ---- */
+/* ---- each call for each reason ---- */
 
 static intptr_t does_all(void *argument) {
     (void)argument;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pool of blocking threads that is busy does not delay deadlines: a call that waits for a thread ends at its deadline
- * or when its task is cancelled, and its work is never begun. The one thread of the pool is kept until the test lets it
- * go; or for LIMIT_S, so that a call that waits for it fails the test, and does not hang.
+ * or when its task is cancelled, and its work is never begun. The only thread of the pool is kept busy until the test
+ * lets it go, or for LIMIT_S at most. So a call that waits for the thread fails the test, and does not hang.
  */
 #define _GNU_SOURCE
 
@@ -95,7 +95,7 @@ static int syncs(uint64_t deadline_ns) {
 
 static int (*const calls[])(uint64_t deadline_ns) = {run_touch, create, syncs};
 
-/* io_uring does what is left without the pool. */
+/* With io_uring, only the first of the calls needs the pool. */
 static size_t call_count(void) {
     return is_uring() ? 1 : COUNT_OF(calls);
 }
@@ -114,7 +114,7 @@ static intptr_t calls_while_the_thread_is_kept(void *argument) {
         CHECK_EQUAL(calls[i](VERGE_NEVER), -ETIMEDOUT);
         CHECK_EQUAL(verge_deadline_pop(&scope), 0);
         verge_task *task = spawn(call_without_deadline, &i);
-        CHECK_EQUAL(verge_yield(), 0); /* it waits now */
+        CHECK_EQUAL(verge_yield(), 0); /* the task waits now */
         CHECK_EQUAL(verge_task_cancel(task), 0);
         CHECK_EQUAL(join(task), -ECANCELED);
         let_go();
@@ -130,7 +130,7 @@ static void a_deadline_comes_while_the_pool_is_busy(void **state) {
     (void)run_with(options, calls_while_the_thread_is_kept, NULL);
 }
 
-/* ---- N3: what begins too late is done, as a task must be able to save its state ---- */
+/* ---- N3: a call that begins after its deadline is made, so that a task can save its state ---- */
 
 static intptr_t creates_too_late(void *argument) {
     (void)argument;
@@ -160,7 +160,7 @@ static void what_begins_after_its_deadline_waits_for_a_thread(void **state) {
 /* ---- a program that runs is ended in time ---- */
 
 static struct {
-    int said; /* the program's output goes there when it has begun */
+    int said; /* the descriptor to which the program writes when it has begun */
     uint64_t grace_ns;
 } program;
 

@@ -70,7 +70,7 @@ static intptr_t waits_for_children(void *argument) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
     CHECK_EQUAL(join(task), 0);
     CHECK_EQUAL(verge_wait_process(child.pid, &status, VERGE_NEVER), -ECHILD);
-    CHECK_EQUAL(verge_wait_process(1, &status, VERGE_NEVER), -ECHILD); /* not ours */
+    CHECK_EQUAL(verge_wait_process(1, &status, VERGE_NEVER), -ECHILD); /* not our child */
     CHECK_EQUAL(verge_wait_process(0, &status, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_wait_process(-1, &status, VERGE_NEVER), -EINVAL);
 
@@ -86,7 +86,7 @@ static intptr_t waits_for_children(void *argument) {
     siginfo_t info;
     CHECK_EQUAL(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
     CHECK_EQUAL(verge_wait_process(child.pid, NULL, VERGE_NEVER),
-                0); /* what is there is taken, also by the cancelled */
+                0); /* a status that is there is taken, even by a cancelled task */
     check_no_children();
     return 0;
 }
@@ -144,7 +144,7 @@ static intptr_t runs_programs(void *argument) {
     CHECK_EQUAL(result.output_size, 10);
     CHECK_EQUAL(result.output_dropped, LARGE - 10);
 
-    /* A program that reads nothing of it is no error, and raises no SIGPIPE. */
+    /* If the program reads none of its input, the call returns no error, and raises no SIGPIPE. */
     CHECK_EQUAL(run_program((const char *const[]){"false", NULL}, &options, &result, VERGE_NEVER), 0);
     CHECK(WIFEXITED(result.status) && WEXITSTATUS(result.status) == 1);
 
@@ -165,7 +165,7 @@ static intptr_t runs_programs(void *argument) {
     CHECK_EQUAL(result.errors_size, strlen("wrong\n"));
     CHECK(memcmp(errors, "wrong\n", strlen("wrong\n")) == 0);
 
-    /* It ends with the program, whatever that leaves behind. */
+    /* The call returns when the program has ended, even if the program leaves other processes behind. */
     CHECK_EQUAL(
         run_program((const char *const[]){"sh", "-c", "sleep 1000 & echo $!", NULL}, &options, &result, VERGE_NEVER),
         0);
@@ -233,7 +233,8 @@ static void mistakes_start_nothing(void **state) {
 
 /* ---- programs that are killed ---- */
 
-/* The script says on descriptor 9 when it is ready, and nobody has that open when all of its processes have ended. */
+/* The script writes to descriptor 9 when it is ready. When all processes of the script have ended, nobody has this
+ * descriptor open. */
 struct killed {
     const char *script;
     uint64_t grace_ns;
@@ -268,7 +269,7 @@ static intptr_t kills_a_script(void *argument) {
     CHECK_EQUAL(killed->error, -ECANCELED);
     CHECK(killed->result.has_begun);
     CHECK_EQUAL(close(killed->ready[1]), 0);
-    CHECK_EQUAL(verge_read(killed->ready[0], &byte, 1, VERGE_NEVER), 0); /* all have ended */
+    CHECK_EQUAL(verge_read(killed->ready[0], &byte, 1, VERGE_NEVER), 0); /* all processes have ended */
     CHECK_EQUAL(close(killed->ready[0]), 0);
     check_no_children();
     return 0;
@@ -325,7 +326,7 @@ static intptr_t runs_out_of_descriptors(void *argument) {
     options.output_size = LARGE;
     options.errors = errors;
     options.errors_size = LARGE;
-    /* Once without a limit, so that the thread is there. */
+    /* First without a limit, so that the pool has its thread. */
     CHECK_EQUAL(run_program((const char *const[]){"cat", NULL}, &options, &result, VERGE_NEVER), 0);
     const int before = descriptor_count();
     struct rlimit limit;
@@ -337,9 +338,9 @@ static intptr_t runs_out_of_descriptors(void *argument) {
         CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
         error = run_program((const char *const[]){"cat", NULL}, &options, &result, VERGE_NEVER);
         CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &unlimited), 0);
-        CHECK(error == 0 || error == -EMFILE || error == -EINVAL); /* epoll_ctl may say the latter */
+        CHECK(error == 0 || error == -EMFILE || error == -EINVAL); /* -EINVAL: by epoll_ctl */
         if (error == 0 && WEXITSTATUS(result.status) != 0) {
-            error = -EMFILE; /* the program had too few */
+            error = -EMFILE; /* the program had too few descriptors */
         }
         failures += error != 0;
         CHECK_EQUAL(descriptor_count(), before);

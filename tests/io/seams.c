@@ -14,7 +14,7 @@
 #include <liburing.h>
 #endif
 
-/* ---- a file that knows readiness and no other way not to block; two wait for what is enough for one ---- */
+/* ---- two tasks read a terminal, which has data for one; only readiness tells whether a read would block ---- */
 
 static int reads_done;
 
@@ -81,11 +81,11 @@ static intptr_t waits_for_all(void *argument) {
     struct iovec part = {.iov_base = buffer, .iov_len = 6};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
-    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* lossless */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* no loss */
     CHECK(memcmp(buffer, "abc", 3) == 0);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(write(pair.far, "def", 3), 3);
-    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3); /* lossless, too */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3); /* no loss */
     CHECK(memcmp(buffer, "def", 3) == 0);
     CHECK_EQUAL(write(pair.far, "ghi", 3), 3);
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3);
@@ -150,7 +150,7 @@ static intptr_t receives_what_it_did_not_expect(void *argument) {
     verge_task *task = spawn(says_later, &pair.far);
     CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 5);
     CHECK_EQUAL(join(task), 5);
-    for (int i = 0; i < 3; i++) { /* it is known to wait there; and N3 */
+    for (int i = 0; i < 3; i++) { /* the descriptor is known to the reactor now. Also N3 */
         CHECK_EQUAL(write(pair.far, "three", 5), 5);
         CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, i == 2 ? 1 : VERGE_NEVER), 5);
         CHECK_EQUAL(write(pair.far, "four", 4), 4);
@@ -169,7 +169,8 @@ static void what_was_not_expected_is_received(void **state) {
     run_tasks(1, receives_what_it_did_not_expect, NULL);
 }
 
-/* ---- what recv(2) does not wait for, either: bytes out of band, and errors; whatever else there is or is not ---- */
+/* ---- out-of-band bytes and queued errors: as with recv(2), no call waits for these, with or without other data
+ * ---- */
 
 static intptr_t receives_out_of_band(void *argument) {
     (void)argument;
@@ -177,7 +178,7 @@ static intptr_t receives_out_of_band(void *argument) {
     char buffer[16];
     struct iovec part = {.iov_base = buffer, .iov_len = sizeof(buffer)};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, 1), -ETIMEDOUT); /* it is known to wait there */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, 1), -ETIMEDOUT); /* the reactor knows it now */
     CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(write(pair.far, "one", 3), 3);
@@ -199,7 +200,7 @@ static void what_is_not_waited_for(void **state) {
     (void)run_virtual(1, 0, receives_out_of_band, NULL);
 }
 
-/* ---- a number that was a socket's, and is a file's now ---- */
+/* ---- a descriptor number that was a socket, and is a file now ---- */
 
 static intptr_t receives_from_a_file(void *argument) {
     (void)argument;
@@ -207,7 +208,7 @@ static intptr_t receives_from_a_file(void *argument) {
     char buffer[16];
     verge_task *task = spawn(says_later, &pair.far);
     CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER),
-                5); /* all there was: the next will wait */
+                5); /* the socket is empty: the next receive expects to wait */
     CHECK_EQUAL(join(task), 5);
     FILE *file = tmpfile();
     CHECK(file != NULL && dup2(fileno(file), pair.near) == pair.near);
@@ -222,7 +223,7 @@ static void who_expects_to_wait_for_no_socket_is_told(void **state) {
     run_tasks(1, receives_from_a_file, NULL);
 }
 
-/* ---- a number that was one connection's, and is another's now; beside a worker that is busy with others ---- */
+/* ---- a descriptor number that was one connection, and is another one now; the worker is busy with others ---- */
 
 static intptr_t echoes(void *argument) {
     const int *fd = argument;
@@ -239,7 +240,7 @@ static intptr_t receives_from_another_connection(void *argument) {
     struct pair pair = open_tcp_pair(), busy[BUSY];
     verge_task *servers[BUSY], *clients[BUSY];
     char buffer[16];
-    for (int i = 0; i < BUSY; i++) { /* a byte for ever to and fro */
+    for (int i = 0; i < BUSY; i++) { /* a byte goes to and fro for ever */
         busy[i] = open_tcp_pair();
         servers[i] = spawn(echoes, &busy[i].near);
         clients[i] = spawn(echoes, &busy[i].far);
@@ -278,7 +279,7 @@ static intptr_t connects_after_cancellation(void *argument) {
     const struct sockaddr_un *address = argument;
     const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
-    /* Both go to the kernel at once. There the operation is on its way from one queue to another. */
+    /* The connect and its cancellation go to the kernel together. There the connect is moving between two queues. */
     CHECK_EQUAL(verge_connect(fd, (const struct sockaddr *)address, sizeof(sa_family_t) + 6, VERGE_NEVER),
                 is_uring() ? -ECANCELED : -ECONNREFUSED);
     return close(fd);
@@ -304,7 +305,7 @@ static void n1_a_cancellation_that_missed_is_repeated(void **state) {
     run_tasks(1, has_a_full_queue, NULL);
 }
 
-/* ---- no room to write, and a peer that will send no more: which must not wake a task that waits to write ---- */
+/* ---- a peer that will send no more: this must not wake a task that waits for room to write ---- */
 
 static int look_count;
 
@@ -436,7 +437,7 @@ static void who_waits_for_its_buffer_does_not_spin(void **state) {
 
 #endif
 
-/* ---- a task comes from outside at the moment when the last one has ended: it is the next run's ---- */
+/* ---- a task that is spawned from outside just after the last one has ended belongs to the next run ---- */
 
 static struct {
     verge_runtime *runtime;
@@ -444,8 +445,8 @@ static struct {
     int fd;                  /* what the task reads */
     _Atomic bool is_held;    /* the other worker is about to wait */
     _Atomic bool is_over;    /* no task is left */
-    _Atomic bool is_spawned; /* one has come for the other worker */
-    _Atomic bool has_begun;  /* and runs */
+    _Atomic bool is_spawned; /* a task has come for the other worker */
+    _Atomic bool has_begun;  /* this task runs */
 } late;
 
 /* The other worker has not seen yet that the run is over; or, in virtual time, its next round comes after the

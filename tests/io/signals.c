@@ -45,11 +45,11 @@ static struct pair open_kind(int kind) {
     return kind == TCP ? open_tcp_pair() : open_local_pair(kind == STREAM ? SOCK_STREAM : SOCK_SEQPACKET);
 }
 
-/* The socket that is left, and whose peer does not receive any more. */
+/* Returns a socket whose peer does not receive any more. */
 static int open_abandoned(int kind, int flags) {
     const struct pair pair = open_kind(kind);
     CHECK_EQUAL(fcntl(pair.near, F_SETFL, flags), 0);
-    if (kind == TCP) { /* by a reset, which the kernel has seen when it says so */
+    if (kind == TCP) { /* the peer sends a reset. Wait until the kernel reports it */
         const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
         CHECK_EQUAL(setsockopt(pair.far, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
         CHECK_EQUAL(close(pair.far), 0);
@@ -65,7 +65,7 @@ static int open_abandoned(int kind, int flags) {
     return pair.near;
 }
 
-/* ---- calls: those that write, each with an error ---- */
+/* ---- all calls that write ---- */
 
 static char bytes[2000];
 static const struct iovec parts[2] = {{.iov_base = bytes, .iov_len = 1}, {.iov_base = bytes + 1, .iov_len = 2}};
@@ -169,7 +169,7 @@ static intptr_t hangs_up(void *argument) {
         }
         CHECK_EQUAL(close(pair.far), 0);
         const intptr_t result = join(task);
-        CHECK(result == -EPIPE || result == -ECONNRESET); /* what was not received is lost, and the peer says so */
+        CHECK(result == -EPIPE || result == -ECONNRESET); /* ECONNRESET: the peer left bytes unread */
         CHECK_EQUAL(atomic_exchange(&signal_count, 0), 0);
         CHECK_EQUAL(close(pair.near), 0);
     }

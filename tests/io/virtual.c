@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* I/O in virtual time: what comes before the clock moves, and how long the clock waits for what is pending. */
+/* I/O in virtual time: what happens before the clock moves, and how long the clock waits for pending I/O. */
 #define _GNU_SOURCE
 
 #include <limits.h>
@@ -83,7 +83,7 @@ static struct {
     _Atomic bool may_write;
 } grace;
 
-/* The reactor returns from its first wait though nothing is done, and has to wait again; then there is something. */
+/* The first wait of the reactor returns although no operation is done. During the second wait, the bytes come. */
 static void wait_twice(const char *step) {
     if (is_step(step, "virtual: wait")) {
         grace.waits++;
@@ -164,7 +164,7 @@ static intptr_t sleeps_often_while_another_receives(void *argument) {
     return 0;
 }
 
-/* A wheel of such a precision wants several steps on the way to a deadline in a minute. */
+/* With this precision, a wheel has several wake-ups before a deadline in a minute. */
 static void t7_a_deadline_has_one_grace(void **state) {
     (void)state;
     struct pair pair = open_pair();
@@ -177,7 +177,7 @@ static void t7_a_deadline_has_one_grace(void **state) {
     steps_begin(count_waits);
     run_with(options, sleeps_often_while_another_receives, &pair);
     steps_end();
-    assert_in_range(grace.waits, LONG_SLEEPS, LONG_SLEEPS + 2); /* and the cancelled receive */
+    assert_in_range(grace.waits, LONG_SLEEPS, LONG_SLEEPS + 2); /* 2: for the cancelled receive */
     close_pair(pair);
 }
 
@@ -227,11 +227,11 @@ static intptr_t syncs_and_waits(void *argument) {
     return 0;
 }
 
-/* io_uring syncs a file on a thread of the kernel, which stays: it is no thread that could wake a task. */
+/* io_uring syncs a file on a thread of the kernel, which stays. This thread cannot wake a task. */
 static void t7_threads_of_io_uring_hide_no_deadlock(void **state) {
     (void)state;
     if (VERGE__TSAN) {
-        skip(); /* has a thread of its own, which nobody can tell from one of the program */
+        skip(); /* ThreadSanitizer has a thread, which looks like a thread of the program */
     }
     verge_manual_clock clock = {0};
     verge_runtime_options options = runtime_options(1);

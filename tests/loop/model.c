@@ -8,7 +8,7 @@ enum { COUNT = 40, ROUNDS = 4000, SHORT_LIVES = 300, SHORT_ROUNDS = 12 };
 struct modelled {
     verge_loop_timer timer; /* first */
     bool is_active;
-    bool is_of_this_round; /* it was due when the run began, and was not started or stopped since */
+    bool is_of_this_round; /* due when the run began, and not started or stopped since */
     uint64_t deadline;
     uint64_t start;
     uint64_t repeat;
@@ -87,7 +87,7 @@ static void called_back(void *data, verge_loop_timer *timer) {
     }
 }
 
-/* A loop of a wheel that begins at some time, and was never polled before timers are started. */
+/* Tests a loop whose wheel begins at this time. The first timers are started before the first run. */
 static void live(verge_wheel_preset preset, uint64_t begin, size_t rounds) {
     verge_wheel_options options = options_of(preset);
     options.start_ns = now = begin;

@@ -106,7 +106,7 @@ static void order_of_deadlines_and_of_starts(void **state) {
     start(&loop, &timers[0], 10, 0);
     start(&loop, &timers[4], 30, 0);
     start(&loop, &timers[1], 20, 0);
-    start(&loop, &timers[3], 20, 0); /* anew: it is the last of these now */
+    start(&loop, &timers[3], 20, 0); /* started anew: the last of these now */
     expect(&loop, 30, "acbde");
     wheel_end(loop.wheel);
 }
@@ -132,7 +132,7 @@ static void zero_is_the_next_round(void **state) {
     expect(&loop, 10 * TICK + 5, "b");
     wheel_end(loop.wheel);
     loop = loop_new();
-    /* One that is due and is started anew in this round is not called back in it. */
+    /* A timer that is due, and is started anew in this round, is not called back in this round. */
     a.deadline = 6;
     assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 6, 0), 0);
     start(&loop, &b, 6, 0);
@@ -158,7 +158,7 @@ static void stopped_by_another(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* E4; and periods that were missed are not made up for */
+/* E4. Periods that were missed are not made up for. */
 static void repeats_until_stopped(void **state) {
     (void)state;
     verge_loop loop = loop_new();
@@ -196,7 +196,7 @@ static void freed_by_its_callback(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* A start needs none. */
+/* A start needs no memory. */
 static void no_memory(void **state) {
     (void)state;
     enum { COUNT = 1000, PERIOD = 100000000 };
@@ -221,7 +221,7 @@ static void no_memory(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* A start that fails changes nothing: not the deadline, the period or the callback, nor that it runs. */
+/* A start that fails changes nothing: the timer keeps its deadline, period and callback, and is still pending. */
 static void a_start_that_fails(void **state) {
     (void)state;
     verge_loop loop;

@@ -9,14 +9,15 @@
 
 #include <stdint.h>
 
-/* Fails the test unless a text has the length that the function which wrote it returned. Not strlen beside the call of
- * it: which of two arguments is evaluated first is the compiler's choice. */
+/* Fails the test unless a text has the length that the function which wrote it returned. (An assertion with both this
+ * function and strlen(text) as arguments would not do: the compiler may evaluate strlen first.) */
 void exposition_expect_length(int length, const char *text);
 
-/* NULL if the text is in order; else what is not, in static memory. */
+/* Returns NULL if the text is valid; otherwise what is wrong, in static memory. */
 const char *exposition_check(const char *text);
 
-/* The value of a series, written exactly as in the text: name{label="value"}. Fails the test if it is not there. */
+/* Returns the value of a series, which is named as in the text: name{label="value"}. Fails the test if there is
+ * none. */
 const char *exposition_value(const char *text, const char *series);
 
 uint64_t exposition_number(const char *text, const char *series);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels: what is one, what is none, and how values are escaped. */
+/* Labels: which are valid, which are not, and how values are escaped. */
 #include <errno.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void names(void **state) {
             fail_msg("%s was taken for a name", wrong[i]);
         }
     }
-    assert_true(with_label(*state, NULL, NULL) > 0); /* the end of the labels */
+    assert_true(with_label(*state, NULL, NULL) > 0); /* NULL ends the labels */
 }
 
 static void values_are_escaped(void **state) {

@@ -13,7 +13,7 @@ static char text[65536];
 static verge_manual_clock manual;
 
 static void on_timer(const verge_firing *firing) {
-    verge_manual_clock_advance(&manual, 3 * MS); /* how long it takes */
+    verge_manual_clock_advance(&manual, 3 * MS); /* the callback takes 3 ms */
     (void)firing;
 }
 

@@ -14,7 +14,7 @@
 
 enum { took_io_uring = 200, took_epoll = 201, broke_promise = 255 };
 
-/* What was taken, or the error. */
+/* Returns which backend was opened, or the error. */
 static int open_and_close(verge__reactor_kind kind) {
     verge__reactor *reactor = NULL;
     const int error = verge__reactor_open(kind, 0, verge_allocator_default(), &reactor);
@@ -42,7 +42,7 @@ static void forbid(unsigned number, unsigned error) {
 struct circumstances {
     const char *backend; /* of the environment; NULL: not set */
     bool io_uring_forbidden;
-    unsigned enter_error; /* what a filter has io_uring_enter say; 0: it may be called */
+    unsigned enter_error; /* the errno value that a filter gives to io_uring_enter; 0: no filter */
     bool no_descriptors;
 };
 

@@ -83,8 +83,8 @@ static void pipes_are_waited_for(void **state) {
     close_reactor(&fixture);
 }
 
-/* A kernel that says EAGAIN instead of waiting, as it does of some files that are O_NONBLOCK, and here because it is
- * told to: what the operation needs is waited for, and can be cancelled while it is. */
+/* If the kernel returns EAGAIN instead of waiting, the reactor waits for readiness, and the operation can be cancelled
+ * meanwhile. The kernel does so for some files that are O_NONBLOCK. Here it is told to. */
 static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     (void)state;
     struct fixture fixture;
@@ -110,7 +110,7 @@ static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     close_reactor(&fixture);
 }
 
-/* Files of which the kernel itself may say EAGAIN, as they are O_NONBLOCK: what an operation needs is waited for. */
+/* For these files the kernel may return EAGAIN, as they are O_NONBLOCK. Then the reactor waits for readiness. */
 static void unusual_files_are_waited_for(void **state) {
     (void)state;
     struct fixture fixture;
@@ -183,7 +183,8 @@ static void a_cancelled_operation_is_done_once_and_takes_nothing(void **state) {
     close_reactor(&fixture);
 }
 
-/* Cancelled at any moment after the data came: they are in the buffer, or still in the socket. */
+/* An operation is cancelled at any moment after its data has come. The data is in the buffer, or still in the
+ * socket. */
 static void a_cancel_that_comes_too_late_loses_nothing(void **state) {
     (void)state;
     struct fixture fixture;
@@ -411,7 +412,7 @@ static void a_wake_from_any_thread_ends_the_wait(void **state) {
         assert_int_equal(pthread_create(&thread, NULL, wake_from_outside, fixture.reactor), 0);
         assert_int_equal(wait_once(&fixture, VERGE_NEVER), 0);
         assert_int_equal(pthread_join(thread, NULL), 0);
-        if (i % 2 == 0) { /* as good before the wait as during it */
+        if (i % 2 == 0) { /* a wake before the wait counts as well */
             verge__reactor_wake(fixture.reactor);
             assert_int_equal(wait_once(&fixture, VERGE_NEVER), 0);
         }
@@ -419,7 +420,7 @@ static void a_wake_from_any_thread_ends_the_wait(void **state) {
     close_reactor(&fixture);
 }
 
-/* A descriptor that is closed, and opened again as something else, is waited for as that. */
+/* A descriptor is closed, and its number is used for another file. The reactor waits for the new file. */
 static void a_reused_descriptor_is_a_new_one(void **state) {
     (void)state;
     struct fixture fixture;
@@ -436,7 +437,7 @@ static void a_reused_descriptor_is_a_new_one(void **state) {
     close_reactor(&fixture);
 }
 
-/* Readers and a writer wait for one descriptor, and each gets its own. */
+/* Readers and a writer wait for one descriptor, and each gets what it waits for. */
 static void several_wait_for_one_descriptor(void **state) {
     (void)state;
     static char block[1 << 16];

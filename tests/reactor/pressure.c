@@ -66,14 +66,14 @@ static void no_cancel_is_dropped_when_the_queue_is_full(void **state) {
     open_many(&fixture, tiny_ring);
     for (int round = 0; round < 6; round++) {
         const bool submitted = (round & 1) != 0;
-        fixture.reactor->refusals = round / 2 == 1 ? many / 2 : 0; /* of the operations */
+        fixture.reactor->refusals = round / 2 == 1 ? many / 2 : 0; /* the operations find no room */
         for (size_t i = 0; i < many; i++) {
             submit(&fixture, i);
         }
         if (submitted) {
             assert_int_equal(wait_once(&fixture, 0), 0);
         }
-        fixture.reactor->refusals = round / 2 == 2 ? many / 2 : 0; /* of the cancellations */
+        fixture.reactor->refusals = round / 2 == 2 ? many / 2 : 0; /* the cancellations find no room */
         for (size_t i = 0; i < many; i++) {
             verge__reactor_cancel(fixture.reactor, &ops[i]);
         }

@@ -38,7 +38,7 @@ static inline bool is_uring(const struct fixture *fixture) {
     return strcmp(verge__reactor_name(fixture->reactor), "io_uring") == 0;
 }
 
-/* How many are done within a wait; each of them is counted in its owner, an int. */
+/* Waits once. Returns how many operations are done, and counts each of them in its owner, an int. */
 static inline size_t wait_once(struct fixture *fixture, uint64_t timeout_ns) {
     verge__list done;
     verge__reactor_wait(fixture->reactor, timeout_ns, &done);
@@ -60,7 +60,7 @@ static inline void expect_done(struct fixture *fixture, const verge__operation *
     }
 }
 
-/* Nothing more comes, however often it is asked. */
+/* Asserts that no other operation is done. */
 static inline void expect_quiet(struct fixture *fixture) {
     for (int i = 0; i < 3; i++) {
         assert_int_equal(wait_once(fixture, 0), 0);
@@ -68,7 +68,7 @@ static inline void expect_quiet(struct fixture *fixture) {
     assert_int_equal(wait_once(fixture, MS), 0);
 }
 
-/* Submits it and waits for its result. */
+/* Submits an operation, and waits for its result. */
 static inline int32_t run(struct fixture *fixture, verge__operation *operation) {
     if (!verge__reactor_submit(fixture->reactor, operation)) {
         expect_done(fixture, operation);

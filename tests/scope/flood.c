@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thousand bad clients: half requests, a byte a second, resets, nonsense, readers that do not read. Timers go on
- * meanwhile, scope still answers, and no memory is left behind (V3). How late the timers were with the flood and
- * without, by turns, is printed; VERGE_TEST_SECONDS=60 floods for a minute. The clients take time of the same
- * processors: they are another process, of the lowest priority.
+ * meanwhile, scope still answers, and no memory is left behind (V3). The test floods and rests in turn, and prints how
+ * late the timers were in both cases. VERGE_TEST_SECONDS=60 floods for a minute. The clients use the same processors,
+ * so they are in another process, which has the lowest priority.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void begin_bad(struct bad *bad, uint16_t port, struct verge_test_random *
     }
 }
 
-/* One thing that it does; then it waits a while. False: the connection is gone. */
+/* Does one bad thing, after which the client waits for a while. False: the connection is gone. */
 static bool misbehave(struct bad *bad, struct verge_test_random *random) {
     char nonsense[64];
     switch (bad->habit) {
@@ -130,7 +130,7 @@ static void flood(uint16_t port, uint64_t until_ns, struct verge_test_random *ra
     }
 }
 
-/* In a process of its own, whose end closes all connections. */
+/* Floods from another process. The end of that process closes all connections. */
 static void flood_for(uint16_t port, uint64_t duration_ns, uint64_t seed) {
     const pid_t child = fork();
     if (child == 0) {
@@ -175,7 +175,7 @@ static void bad_clients_harm_nothing(void **state) {
         atomic_store(&recording, NULL);
         peer_pause(turn_ns / 4);
     }
-    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until the last of them is given up */
+    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until all clients are dropped */
         peer_pause(10 * MS);
     }
     assert_int_equal(verge_scope_destroy(scope), 0);
@@ -219,7 +219,7 @@ static void who_does_not_read_is_dropped(void **state) {
     }
     const char *answer = NULL;
     const uint64_t until_ns = peer_now() + 300 * SECOND;
-    do { /* as long as they have their places, there is none for another; at last there is nobody else */
+    do { /* while the clients keep their places, there is none for another one; in the end, all have gone */
         assert_true(peer_now() < until_ns);
         peer_pause(100 * MS);
         answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");

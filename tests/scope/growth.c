@@ -47,7 +47,7 @@ static void what_only_grows_is_suspected(void **state) {
     assert_false(is_suspect(stands_still, 300));
 }
 
-/* A thousand a second begin, and each lives for a minute and a half. */
+/* A thousand timers begin each second, and each lives for a minute and a half. */
 static uint64_t fills_up(uint64_t second) {
     return second < 90 ? second * 1000 : 90000;
 }
@@ -57,7 +57,7 @@ static void what_mostly_ends_is_suspected_later(void **state) {
     for (uint64_t second = 0; second < 300; second += 10) {
         assert_false(is_suspect_with(second < 90 ? 300 : 1000, fills_up, second));
     }
-    assert_true(is_suspect_with(0.5, leaks, 60)); /* few end: 3 a second are added */
+    assert_true(is_suspect_with(0.5, leaks, 60)); /* few timers end: 3 more each second */
     assert_false(is_suspect_with(300, leaks, 60));
     assert_true(is_suspect_with(300, leaks, 180));
 }

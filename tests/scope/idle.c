@@ -28,7 +28,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
     return 0;
 }
 
-/* Until scope's thread has done all there is to do: a round that had begun before may not have seen it. */
+/* Waits until scope's thread has nothing left to do. Two rounds, since one that had begun may not have seen the
+ * event. */
 static void settle(void) {
     const uint64_t before = atomic_load(&waits);
     while (atomic_load(&waits) < before + 2) {

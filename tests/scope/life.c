@@ -108,7 +108,7 @@ static void none_ends_while_it_is_shown(void **state) {
     }
 }
 
-/* Start refuses them as well, with the same error. */
+/* Asserts that explain and create both refuse these options, with the same error. */
 static void assert_refused(const verge_scope_options *options, int error, const char *beginning) {
     char text[128] = "?";
     verge_scope *scope = NULL;

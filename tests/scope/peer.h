@@ -32,7 +32,7 @@ static inline void peer_pause(uint64_t ns) {
     (void)nanosleep(&duration, NULL);
 }
 
-/* On a port of the loopback that is free. */
+/* Starts a scope on a free port of the loopback. */
 static inline verge_scope *peer_scope(verge_service *service, const verge_allocator *allocator) {
     verge_scope_options options;
     verge_scope *scope = NULL;
@@ -53,7 +53,7 @@ static inline uint16_t peer_port(const verge_scope *scope) {
     return (uint16_t)strtoul(address + sizeof(before) - 1, NULL, 10);
 }
 
-/* A connection; -1: there is none. It gives up after a while, so that a test ends. */
+/* Connects. -1: it cannot. Reads and writes give up after a while, so that a test ends. */
 static inline int peer_connect(uint16_t port) {
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -73,7 +73,7 @@ static inline void peer_send(int fd, const char *text) {
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* What is sent until the connection ends, or until there is this text. */
+/* Returns what the server sends until the connection ends, or until it has sent this text. */
 static inline char *peer_receive(int fd, const char *until) {
     enum { ROOM = 1 << 20 };
     static char text[ROOM];
@@ -90,7 +90,7 @@ static inline char *peer_receive(int fd, const char *until) {
     return text;
 }
 
-/* A request of its own connection, with more lines of a head; what comes back until the end. */
+/* Makes a request on a new connection, with more lines in its head. Returns the answer up to the end. */
 static inline char *peer_ask(uint16_t port, const char *method, const char *path, const char *fields) {
     char request[1024];
     const int fd = peer_connect(port);

@@ -45,7 +45,7 @@ static void the_page(void **state) {
     char *answer = peer_ask(port, "GET", "/" TOKEN "/", "");
     assert_int_equal(peer_status(answer), 200);
     assert_non_null(strstr(answer, "\r\nContent-Type: text/html; charset=utf-8\r\n"));
-    assert_non_null(strstr(answer, "\r\nReferrer-Policy: no-referrer\r\n")); /* the token is in the address */
+    assert_non_null(strstr(answer, "\r\nReferrer-Policy: no-referrer\r\n")); /* the address has the token */
     assert_non_null(strstr(answer, "\r\n\r\n<!doctype html>"));
     assert_non_null(strstr(answer, "</html>"));
     (void)value_of(answer, "\r\nETag: ", tag, sizeof(tag));
@@ -53,7 +53,7 @@ static void the_page(void **state) {
     assert_non_null(strstr(policy, "default-src 'none'"));
     assert_null(strstr(policy, "unsafe"));
     assert_null(strstr(policy, "http"));
-    /* It is not sent again to a client that has it. */
+    /* The page is not sent again to a client that has it. */
     (void)snprintf(fields, sizeof(fields), "If-None-Match: %s\r\n", tag);
     answer = peer_ask(port, "GET", "/" TOKEN "/", fields);
     assert_int_equal(peer_status(answer), 304);
@@ -117,7 +117,7 @@ static void connections_are_kept(void **state) {
     (void)state;
     const int fd = peer_connect(port);
     char request[256];
-    /* Two at once, then one in pieces. */
+    /* Two requests at once, then one in pieces. */
     (void)snprintf(request, sizeof(request),
                    "GET /%s/x HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /%s/ HTTP/1.1\r\nHost: localhost\r\n\r\n", TOKEN,
                    TOKEN);
@@ -142,7 +142,7 @@ static void heads_that_are_wrong(void **state) {
     static char large[16 << 10];
     memset(large, 'a', sizeof(large) - 1);
     const int head = snprintf(large, sizeof(large), "GET / HTTP/1.1\r\nX: ");
-    large[head] = 'a'; /* where the text ended */
+    large[head] = 'a'; /* in place of the 0 that ended the text */
     static const struct {
         int status;
         const char *text;
@@ -195,7 +195,7 @@ static void more_clients_than_there_may_be(void **state) {
     enum { COUNT = VERGE_SCOPE_CLIENTS_MAX };
     int fds[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        do { /* those of earlier tests may still be closing */
+        do { /* connections of earlier tests may still be closing */
             fds[i] = peer_connect(port);
             assert_true(fds[i] >= 0);
             peer_send(fds[i], "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -209,13 +209,13 @@ static void more_clients_than_there_may_be(void **state) {
     for (int i = 0; i < COUNT; i++) {
         (void)close(fds[i]);
     }
-    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* the others have gone */
+    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until the others have gone */
         peer_pause(MS);
     }
 }
 
-/* Those that never send a whole request give their places to newer ones, the oldest first; at once, not after a
- * while. */
+/* Clients that never send a whole request lose their places to newer clients, the oldest first. This happens at once,
+ * not after a while. */
 static void half_requests_lock_nobody_out(void **state) {
     (void)state;
     enum { COUNT = 4 * VERGE_SCOPE_CLIENTS_MAX };
@@ -231,7 +231,7 @@ static void half_requests_lock_nobody_out(void **state) {
     char byte;
     assert_int_equal(recv(fds[0], &byte, 1, 0), 0); /* the first ones are disconnected */
     assert_int_equal(recv(fds[1], &byte, 1, 0), 0);
-    /* Who does not know the token cannot stay, not even by whole requests. */
+    /* A client that does not know the token cannot stay, even if it sends complete requests. */
     const int fd = peer_connect(port);
     peer_send(fd, "GET /wrong HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const char *answer = peer_receive(fd, NULL);
@@ -297,7 +297,7 @@ static void options_that_are_wrong(void **state) {
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.token = NULL;
     assert_int_equal(verge_scope_create(service, NULL, &options, &other), -EBUSY); /* there is one already */
-    options.address = "tcp:192.0.2.1:0";                                           /* nobody's here */
+    options.address = "tcp:192.0.2.1:0";                                           /* not an address of this machine */
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EADDRNOTAVAIL);
     options.address = "unix:/nowhere/at/all";
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -ENOENT);
@@ -353,13 +353,13 @@ static void a_unix_socket_is_its_owners(void **state) {
     const char *path = address + 5;
     assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = address;
-    const mode_t before = umask(0); /* what would let everybody in */
+    const mode_t before = umask(0); /* would let everybody use the socket */
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &local), 0);
     (void)umask(before);
     assert_string_equal(verge_scope_address(local), address);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
-    /* ssh -L takes browsers there, so a page of another origin must get nothing. */
+    /* With ssh -L, browsers can use a Unix socket. So a page of another origin must get nothing there, too. */
     static const struct {
         int status;
         const char *fields;
@@ -375,11 +375,11 @@ static void a_unix_socket_is_its_owners(void **state) {
         assert_int_equal(peer_status(peer_receive(fd, NULL)), cases[i].status);
         (void)close(fd);
     }
-    /* One that is in use is not taken away. */
+    /* A socket that is in use is not replaced. */
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &second), -EADDRINUSE);
     assert_int_equal(verge_scope_destroy(local), 0);
     assert_int_equal(stat(path, &status), -1);
-    /* One that was left behind is; a file is not. */
+    /* A socket that was left behind is replaced. A file is not. */
     const int stale = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     (void)snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
@@ -412,7 +412,7 @@ static void nothing_is_left_without_memory(void **state) {
         assert_true(error == 0 || error == -ENOMEM);
         assert_true((error == 0) == (one != NULL));
         assert_int_equal(verge_scope_destroy(one), 0);
-        assert_true(error != 0 || memory.failures == 0 || memory.calls > i); /* what was not needed to begin */
+        assert_true(error != 0 || memory.failures == 0 || memory.calls > i); /* it was not needed for the start */
         verge_test_allocator_assert_empty(&memory);
     }
 }

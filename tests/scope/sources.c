@@ -37,7 +37,7 @@ static uint64_t pending(const char *name) {
     return count;
 }
 
-/* Somebody pokes at any moment, as scope's thread does: 16 times in all, or before everything if that is little. */
+/* Pokes come at random moments, as from scope's thread: 16 times, or before each start and cancel if these are few. */
 static unsigned start_count, cancel_count; /* a quarter of a second */
 static unsigned until_poke = UINT32_MAX;
 static struct verge_test_random moments;
@@ -153,7 +153,7 @@ static void an_age_is_how_long_it_was_seen(void **state) {
     assert_true(view.walk.last.is_older[first]); /* it was there before anybody looked */
     assert_in_range(view.walk.last.oldest_quarters[first], 120, 122);
     assert_in_range(view.walk.last.oldest_quarters[second], 120, 121);
-    /* The record is used again: that is another timer. */
+    /* The record is used again, for another timer. */
     assert_int_equal(verge_service_cancel(stepped.service, late), 0);
     assert_int_equal(start(&stepped, "late", HOUR, 0, &late), 0);
     look();
@@ -195,10 +195,9 @@ static void with_a_label_a_timer_is_what_it_was(void **state) {
     verge_manual_clock_advance(&stepped.clock, 12 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 3);
     assert_int_equal(verge_service_get(stepped.service, once, &info), -ENOENT);
-    assert_int_equal(verge_service_get(stepped.service, longest, &info), -ENOENT); /* there is no second tick */
+    assert_int_equal(verge_service_get(stepped.service, longest, &info), -ENOENT); /* it has no second tick */
     assert_int_equal(verge_service_get(stepped.service, periodic, &info), 0);
-    /* A labelled timer that runs once is set up again by a reset in its callback, as any other; here: before it runs.
-     */
+    /* A labelled timer that runs once can be reset like any other one. Here it is reset before it runs. */
     assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
     assert_int_equal(verge_service_reset(stepped.service, once, stepped.clock.now_ns + HOUR), 0);
     verge_manual_clock_advance(&stepped.clock, 12 * MS);
@@ -223,7 +222,7 @@ static void more_sources_than_there_is_room_for(void **state) {
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT; i++) {
         all += view.walk.last.pending[i];
     }
-    assert_int_equal(all, MANY); /* none is lost: what finds no place is among the others */
+    assert_int_equal(all, MANY); /* none is lost: sources without a place are counted as others */
     assert_true(pending("(others)") >= MANY - VERGE__SOURCE_COUNT);
     end(&stepped, worker);
 }
@@ -255,7 +254,7 @@ static void sources_that_are_not_used_make_room(void **state) {
         }
         assert_null(find(names[first]));
     }
-    /* It is marked as leaving, and is used again at the last moment. */
+    /* A source is marked as leaving, and is used again at the last moment. */
     verge_timer timer = 0;
     assert_int_equal(start(&stepped, "again", HOUR, 0, &timer), 0);
     look();
@@ -275,7 +274,7 @@ static void sources_that_are_not_used_make_room(void **state) {
 
 /* ---- what happened, by samples ---- */
 
-/* Until every figure a second is right. */
+/* Looks for so many seconds: then every figure per second is right. */
 static void look_for_seconds(struct stepped *stepped, verge_worker *worker, void (*act)(struct stepped *),
                              int seconds) {
     for (int i = 0; i < 4 * seconds; i++) {
@@ -311,8 +310,8 @@ static void assert_about(double value, double expected, double tolerance) {
     }
 }
 
-/* Few enough that each is counted, and many more than are. The figures are means of ten seconds: samples are samples.
- */
+/* The scales make so few events that each is counted, and far more than are counted. The figures are means of ten
+ * seconds, because those of samples vary. */
 static void figures_add_up(void **state) {
     (void)state;
     static const unsigned scales[] = {1, 20, 400};
@@ -386,16 +385,16 @@ static void rates_of_rare_sources_have_bounds(void **state) {
         look_for_seconds(&stepped, worker, flood, 1);
         const double frequent = verge__view_rate(&view, &find("one")->started, &low, &high);
         assert_about(frequent, 4.0 * start_count, 0.05);
-        assert_true(low > 0.9 * frequent && high < 1.1 * frequent); /* what is frequent is known well */
+        assert_true(low > 0.9 * frequent && high < 1.1 * frequent); /* the frequent rate is known well */
         const double rare = find("rare") == NULL ? 0 : verge__view_rate(&view, &find("rare")->started, &low, &high);
         const double truth = 4.0 * start_count / 2000;
         assert_true(low <= rare && rare <= high);
-        assert_true(high > 1.2 * rare || rare == 0); /* and what is rare is not */
+        assert_true(high > 1.2 * rare || rare == 0); /* the rare rate is not */
         outside += truth < low || truth > high;
     }
     print_message("%u of %u bounds did not have the truth\n", outside, looks);
     assert_true(outside <= looks / 5);
-    /* Without a flood, each is counted, and there is nothing to guess. */
+    /* Without a flood, each start is counted, and the rates are exact. */
     start_count = 10;
     until_poke = 0;
     look_for_seconds(&stepped, worker, flood, 60);
@@ -405,7 +404,7 @@ static void rates_of_rare_sources_have_bounds(void **state) {
     end(&stepped, worker);
 }
 
-/* ---- leaks, and who is stuck ---- */
+/* ---- leaks, and stuck workers ---- */
 
 /* A leak whose label is at two addresses, one after the other. */
 static void a_leak_is_found_by_its_name(void **state) {
@@ -427,7 +426,7 @@ static void a_leak_is_found_by_its_name(void **state) {
     end(&stepped, worker);
 }
 
-/* Its worker is stuck: more and more timers wait, but nobody has forgotten them. */
+/* More and more timers wait because their worker is stuck. This is no leak. */
 static void what_waits_for_a_worker_is_no_leak(void **state) {
     (void)state;
     static verge__troubles troubles;
@@ -457,7 +456,8 @@ static void what_waits_for_a_worker_is_no_leak(void **state) {
     end(&stepped, worker);
 }
 
-/* Of "returns", as many end as stay, so that takes longer to tell; and it is told after the one of which none ends. */
+/* Of "returns", as many timers end as stay. So this leak is noticed later, and is listed after the leak of which no
+ * timer ends. */
 static void the_worst_leak_is_told_first(void **state) {
     (void)state;
     static verge__troubles troubles;
@@ -485,7 +485,7 @@ static void the_worst_leak_is_told_first(void **state) {
     end(&stepped, worker);
 }
 
-static void get_stuck(const verge_firing *firing) { /* four seconds, of which somebody looks at each quarter */
+static void get_stuck(const verge_firing *firing) { /* takes four seconds, with a look at each quarter of a second */
     (void)firing;
     for (int i = 0; i < 16; i++) {
         look();
@@ -515,7 +515,7 @@ static void who_was_stuck_is_kept(void **state) {
     end(&stepped, worker);
 }
 
-/* It was not there at the look before. That a second was noted in between does not make it older. */
+/* The callback was not running at the look before. A second that is noted in between does not make it older. */
 static void begin_between_looks(const verge_firing *firing) {
     (void)firing;
     verge__view_note_second(&view, now_ns / SECOND + 1, now_ns + SECOND / 4);
@@ -553,8 +553,8 @@ static void work_for_a_moment(const verge_firing *firing) {
     verge_manual_clock_advance(&stage->clock, 90 * MS);
 }
 
-/* Each half of a second, a callback runs before that of "ledger". Afterwards the worker gets no core for `away_ns`, so
- * that "invoice" is late, too. Returns what is told about them. */
+/* Every half second, `callback` runs before the callback of "ledger". Then the worker gets no core for `away_ns`, so
+ * that "invoice" is late, too. Returns the troubles that scope reports. */
 static const verge__troubles *tell_why(verge_callback callback, uint64_t away_ns) {
     static verge__troubles troubles;
     static verge_scope scope;
@@ -603,7 +603,7 @@ static void who_makes_others_late_is_named(void **state) {
 static void who_takes_little_time_is_not_blamed(void **state) {
     (void)state;
     const verge__troubles *troubles = tell_why(work_for_a_moment, 400 * MS);
-    assert_int_equal(troubles->count, 2); /* nothing says that their reason is the same */
+    assert_int_equal(troubles->count, 2); /* two, as their reasons may differ */
     for (size_t i = 0; i < troubles->count; i++) {
         assert_int_equal(troubles->list[i].kind, VERGE__TROUBLE_LATE);
         assert_null(strstr(troubles->list[i].text, "worker"));
@@ -674,7 +674,7 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     moments = verge_test_random_from(verge_test_seed(6));
     start_count = 50;
     cancel_count = 5000;
-    act_in_two_ways(&stepped); /* who pokes has no effect before a look */
+    act_in_two_ways(&stepped); /* a poke has no effect before a look */
     (void)verge_worker_run_once(worker, 0);
     assert_null(worker->shown.samples);
     assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service);
@@ -705,7 +705,7 @@ static bool is_awake(const struct stepped *stepped, const verge_worker *worker) 
     return figures.is_awake;
 }
 
-/* Later looks leave it asleep, until somebody looks again who had looked away. */
+/* Later looks leave the worker asleep, unless nobody has looked for a while. */
 static void a_first_look_wakes_a_worker(void **state) {
     (void)state;
     struct stepped stepped;
@@ -739,7 +739,7 @@ static void buckets_of_lateness(void **state) {
         assert_true(i == 0 || bound_ns <= last + last / 4 + 1);
         last = bound_ns;
     }
-    assert_true(last >= 3600 * SECOND); /* what is late by up to an hour is told as it is */
+    assert_true(last >= 3600 * SECOND); /* lateness of up to an hour has a bucket */
     assert_int_equal(verge__late_bucket(0), 0);
     assert_int_equal(verge__late_bucket(UINT64_MAX), VERGE__LATE_BUCKET_COUNT - 1);
 }

@@ -40,13 +40,13 @@ static void what_is_no_utf8_is_replaced(void **state) {
     verge__text text = {.allocator = verge_allocator_default()};
     assert_string_equal(written(&text, "\xff"), "\"\\ufffd\"");
     assert_string_equal(written(&text, "\xc3"), "\"\\ufffd\"");                       /* cut off */
-    assert_string_equal(written(&text, "\xc0\xaf"), "\"\\ufffd\\ufffd\"");            /* longer than need be */
+    assert_string_equal(written(&text, "\xc0\xaf"), "\"\\ufffd\\ufffd\"");            /* overlong */
     assert_string_equal(written(&text, "\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\""); /* one half of a pair */
     assert_string_equal(written(&text, "\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");
     verge__text_free(&text);
 }
 
-/* Only what may stand in a string of JSON, and nothing that means something in HTML. */
+/* Asserts that a JSON string is valid, and has no character with a meaning in HTML. */
 static void assert_harmless(const char *string) {
     const size_t size = strlen(string);
     assert_true(size >= 2 && string[0] == '"' && string[size - 1] == '"');

@@ -7,17 +7,17 @@
  *     stuck, free     a callback that does not return until it is freed
  *     busy, free      a source that keeps a worker busy, and two that wait behind it for 300 ms
  *     sources N       so many more sources, with a timer each
- *     leak, late      timers that become more and more; callbacks that begin 400 ms late
- *     flood, calm     starts and cancels as fast as they go, and 50 timers a second of a rare source; and their end
- *     beat            a timer that fires 1,000 times a second
+ *     leak, late      leak: more and more timers. late: callbacks that begin 400 ms late
+ *     flood, calm     flood: starts and cancels as fast as possible, and 50 timers a second of a rare source. calm:
+ *     ends it beat            a timer that fires 1,000 times a second
  *     many N          so many timers of one source
  *     durable PATH    durable timers in a file of SQLite; prints "none" if verge was built without
  *     durable?        prints what verge_durable_get_stats has: window, shards, scheduled, done, retried, died
  *     another, alone  a second node of the same store, and its end
- *     quit            as does the end of the input
+ *     quit            ends the program, as does the end of the input
  *
- * still: timers for tomorrow, of which nothing happens. lively: a server's timers, some of which leak. tasks: as still,
- * and a runtime with tasks that wait.
+ * still: timers for tomorrow, and nothing happens. lively: a server's timers, some of which leak. tasks: as still, and
+ * a runtime with tasks that wait.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static void rebuild_index(const verge_firing *firing) {
 
 static verge_timer start(const char *label, verge_callback callback, uint64_t delay_ns, uint64_t period_ns);
 
-/* Timers of the same worker are overdue meanwhile. */
+/* The stuck callback. Timers of the same worker become overdue meanwhile. */
 static void wait_for_freedom(const verge_firing *firing) {
     (void)firing;
     for (int i = 0; i < 25; i++) {
@@ -94,7 +94,8 @@ static verge_timer start(const char *label, verge_callback callback, uint64_t de
     return timer;
 }
 
-/* Keeps its worker busy, and begins again. What it starts is due at once, and has to wait for its end. */
+/* Keeps its worker busy, and starts itself again. The timers that it starts are due soon, but have to wait for its
+ * end. */
 static void export_rows(const verge_firing *firing) {
     (void)firing;
     (void)start("billing: flush ledger", send_heartbeat, MS, 0);
@@ -119,7 +120,7 @@ static void be_still(void) {
     for (int i = 0; i < 9; i++) {
         (void)start("caf\xc3\xa9 \xff", expire_session, 30 * HOUR, 0); /* one byte of it is no UTF-8 */
     }
-    /* It would be read from right to left, and would ring a bell. NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    /* A terminal would show it from right to left, and ring a bell. NOLINTNEXTLINE(misc-misleading-bidirectional) */
     (void)start("bill\xe2\x80\xaegpj.exe\a", expire_session, 30 * HOUR, 0);
     for (int i = 0; i < 120; i++) {
         must(verge_service_start_after(service, HOUR / 2, rebuild_index, NULL, NULL));
@@ -297,7 +298,7 @@ static void *leak(void *argument) {
     return NULL;
 }
 
-/* Deadlines that have passed already. */
+/* Starts timers whose deadlines have passed already. */
 static void *be_late(void *argument) {
     (void)argument;
     while (!atomic_load(&is_over)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that start, cancel and run timers, tasks that sleep, and a wheel that is polled, all looked at: what
- * ThreadSanitizer is to see. */
+/* Scope looks at threads that start, cancel and run timers, at tasks that sleep, and at a wheel that is polled. Mainly
+ * for ThreadSanitizer. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void ring(const verge_firing *firing) {
     (void)firing;
 }
 
-/* A worker of the user's own, which starts and cancels by the short ways; and one that is none. */
+/* A thread that starts and cancels timers: as a worker, by the short ways, or as a plain thread. */
 static void *be_busy(void *argument) {
     verge_worker *worker = NULL;
     const bool joins = argument != NULL;
@@ -152,10 +152,10 @@ static void wheels_come_and_go(void **state) {
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_non_null(strstr(answer, "in its place"));
     assert_null(strstr(answer, "too many"));
-    assert_int_equal(verge_scope_destroy(scope), 0); /* with those that are left */
+    assert_int_equal(verge_scope_destroy(scope), 0); /* with panels and wheels that are left */
 }
 
-/* However often its owner publishes a wheel, it is copied once a look, and not at all while nobody looks. */
+/* However often a wheel is published, it is copied once for each look, and not at all while nobody looks. */
 static void a_wheel_is_copied_once_a_look(void **state) {
     (void)state;
     enum { PUBLISHED = 1000, LOOKS = 3 };
@@ -176,7 +176,7 @@ static void a_wheel_is_copied_once_a_look(void **state) {
         assert_int_equal(verge_scope_publish(shown, wheel), 0);
         look = atomic_load(&scope->look);
     }
-    const uint32_t copies = atomic_load(&shown->picture.take_count) / 2; /* it counts the beginnings and the ends */
+    const uint32_t copies = atomic_load(&shown->picture.take_count) / 2; /* take_count counts beginnings and ends */
     assert_true(copies > 0 && copies <= look);
     (void)close(fd);
     assert_int_equal(verge_scope_destroy(scope), 0);
@@ -195,7 +195,7 @@ static void get_stuck(const verge_firing *firing) {
     }
 }
 
-/* Events one by one, however many of them come at once. */
+/* Reads events one by one, however many of them come at once. */
 struct events {
     int fd;
     size_t size, begin;
@@ -223,8 +223,8 @@ static uint64_t number_of(const char *event, const char *field) {
     return strtoull(found + strlen(field), NULL, 10);
 }
 
-/* By scope's own clock: the machine may be as busy as it likes. A look comes each quarter of a second, and the first
- * that comes a second after one has seen the callback run tells it. */
+/* Times are those of scope's own clock, so the test also holds on a busy machine. A look comes each quarter of a
+ * second. The first look that comes a second after one that saw the callback run reports it. */
 static void a_stuck_callback_is_told_after_a_second(void **state) {
     (void)state;
     static const char request[] = "GET /" TOKEN "/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -246,7 +246,7 @@ static void a_stuck_callback_is_told_after_a_second(void **state) {
     }
     const uint64_t now_ms = number_of(event, "\"time_ms\":"), stuck_ms = number_of(event, "\"stuck_ms\":");
     assert_true(stuck_ms >= 1000);
-    assert_true(before_ms < now_ms - stuck_ms + 1001); /* the event before came too early to tell */
+    assert_true(before_ms < now_ms - stuck_ms + 1001); /* the event before came too early for a report */
     assert_non_null(strstr(event, "\"callback\":\"get_stuck\""));
     atomic_store(&may_return, true);
     while (strstr(next_event(&events), "\"state\":\"stuck\"") != NULL) {
@@ -307,7 +307,7 @@ static void panels_show_what_they_are_asked_for(void **state) {
                                    "{\"name\":\"\\u003cmine\\u003e\",\"unit\":\"part\",\"value\":7,\"of\":16,"
                                    "\"text\":\"the \\u003cfirst\\u003e ones\"},{\"name\":\"other\",\"unit\":"
                                    "\"part\",\"value\":9,\"of\":16,\"text\":\"\"}],\"items\":[]}"));
-    /* Without a name, or of a unit that is none: left out. */
+    /* Figures without a name, or with an unknown unit, are left out. */
     assert_non_null(
         strstr(answer, "{\"name\":\"strange\",\"id\":2,\"figures\":[{\"name\":\"f\",\"unit\":\"count\",\"value\":2"));
     const char *rate = strstr(answer, "\"rate\":");
@@ -350,7 +350,8 @@ static int act_on(void *context, uint64_t id, const char *action) {
     return id == *expected && strcmp(action, "retry") == 0 ? 0 : -ENOENT;
 }
 
-/* An item may have every number, also the largest. A larger one is no number: cut to 64 bits, the first would be 4. */
+/* The id of an item may be any number of 64 bits. A path with a larger number is refused: cut to 64 bits, the first of
+ * these would be 4. */
 static void items_have_every_number(void **state) {
     (void)state;
     static const uint64_t ids[] = {4, 0, 1, UINT64_MAX / 10, UINT64_MAX / 10 + 1, UINT64_MAX - 5, UINT64_MAX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seed 000, a three-level wheel without cascading: what it promises, row by row. */
+/* Seed 000, a three-level wheel without cascading: its features, row by row (README.md). */
 #include "wheel/support.h"
 
 #define L0_COVERAGE (UINT64_C(1) << 30)
@@ -76,7 +76,7 @@ static void seed000_best_fit_within_range_is_the_target(void **state) {
             assert_int_equal(verge_wheel_start_best_fit(wheel, targets_ns[i], NULL, &timer, &wheel_deadline_ns), 0);
             if (coarse == 0 || targets_ns[i] <= SECOND) {
                 assert_int_equal(wheel_deadline_ns, targets_ns[i]);
-            } else { /* the start of a slot: from there, level by level, to the target */
+            } else { /* the start of a slot, from which the timer goes on to the target */
                 assert_in_range(wheel_deadline_ns, targets_ns[i] - (UINT64_C(1) << 36), targets_ns[i]);
             }
         }
@@ -122,7 +122,7 @@ static void seed000_long_timer_of_a_week(void **state) {
         arrived = verge_long_timer_fired(&week, wheel);
         assert_true(arrived >= 0);
     }
-    assert_in_range(legs, 8, 16); /* of 19.5 hours each, and then down the levels */
+    assert_in_range(legs, 8, 16); /* legs of 19.5 hours, and then shorter ones */
     assert_true(verge_wheel_now(wheel) >= 7 * DAY);
     assert_true(verge_wheel_now(wheel) <= 7 * DAY + TICK);
     wheel_end(wheel);

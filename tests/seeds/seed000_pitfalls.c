@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Seed 000: what went wrong elsewhere, and must not here. */
+/* Seed 000: faults of other implementations, which verge must not have (README.md). Each comment describes a fault. */
 #include "wheel/support.h"
 
-/* Stopping at the limit and advancing past the slots not scanned: 1,073 ms late, or 18 minutes. */
+/* A poll that stopped at its limit advanced past slots that it had not scanned. Timers were 1,073 ms late, or 18
+ * minutes. */
 static void seed000_limit_never_skips_slots(void **state) {
     (void)state;
     for (int preset = VERGE_PRESET_THREE_LEVEL; preset <= VERGE_PRESET_TWO_LEVEL; preset++) {
@@ -21,7 +22,7 @@ static void seed000_limit_never_skips_slots(void **state) {
     }
 }
 
-/* The same on the second level: a slot of several timers is not left with its time. */
+/* The same fault on the second level. Here a limit does not leave timers behind in an upper slot. */
 static void seed000_limit_never_skips_upper_slots(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -35,7 +36,8 @@ static void seed000_limit_never_skips_upper_slots(void **state) {
     wheel_end(wheel);
 }
 
-/* Placing by deadline minus start: after 20 minutes a 10 ms timer was 37 s late; after 20 hours there was none. */
+/* Timers were placed by deadline minus start. After 20 minutes, a timer of 10 ms was 37 s late. After 20 hours, timers
+ * did not fire. */
 static void seed000_uptime_does_not_matter(void **state) {
     (void)state;
     static const uint64_t uptimes_ns[] = {20 * MINUTE, 20 * HOUR, 400 * DAY};
@@ -50,7 +52,7 @@ static void seed000_uptime_does_not_matter(void **state) {
     }
 }
 
-/* A past deadline filed in a slot already passed: 1,073 ms late. */
+/* A timer with a past deadline was filed in a slot that had passed already, and was 1,073 ms late. */
 static void seed000_past_deadline_fires_at_the_next_poll(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -62,7 +64,8 @@ static void seed000_past_deadline_fires_at_the_next_poll(void **state) {
     wheel_end(wheel);
 }
 
-/* A cache in which unknown and none are the same: with timers at 100 and 500 ms it said 500. */
+/* The cache of the next deadline had one value for "unknown" and "none". With timers at 100 and 500 ms, it said 500
+ * ms. */
 static void seed000_next_deadline_tells_unknown_from_none(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -70,7 +73,7 @@ static void seed000_next_deadline_tells_unknown_from_none(void **state) {
     const verge_timer gone = schedule(wheel, 50 * MS, 1);
     assert_int_equal(verge_wheel_next_deadline(wheel), 50 * MS);
     const verge_timer first = schedule(wheel, 100 * MS, 2);
-    assert_int_equal(verge_wheel_cancel(wheel, gone, NULL), 0); /* the cached one is gone */
+    assert_int_equal(verge_wheel_cancel(wheel, gone, NULL), 0); /* the cached deadline is gone */
     (void)schedule(wheel, 500 * MS, 3);
     assert_int_equal(verge_wheel_next_deadline(wheel), 100 * MS);
     assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
@@ -78,7 +81,7 @@ static void seed000_next_deadline_tells_unknown_from_none(void **state) {
     wheel_end(wheel);
 }
 
-/* Ids without a generation per use: cancelling an old one cancelled a new timer. */
+/* Ids had no generation for each use: to cancel an old id cancelled a new timer. */
 static void seed000_an_old_id_never_cancels_a_new_timer(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -93,7 +96,7 @@ static void seed000_an_old_id_never_cancels_a_new_timer(void **state) {
     wheel_end(wheel);
 }
 
-/* A generation compared in 22 bits wraps after four million uses. */
+/* Only 22 bits of a generation were compared, so generations wrapped after four million uses. */
 static void seed000_ids_do_not_wrap_after_22_bits(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -168,7 +171,8 @@ static void seed000_as_many_slots_as_allowed(void **state) {
     }
 }
 
-/* Best fit that never refines: 1.1 s fired 1,048 ms late although the wheel deadline said exact. */
+/* Best fit was not started again: a timer of 1.1 s fired 1,048 ms late, although the wheel deadline said that it was
+ * exact. */
 static void seed000_best_fit_refines(void **state) {
     (void)state;
     static const uint64_t targets_ns[] = {1100 * MS, 5 * SECOND, 3 * MINUTE + 7 * MS, HOUR + 1, 18 * HOUR + 11 * MS};
@@ -196,7 +200,7 @@ static void seed000_best_fit_refines(void **state) {
     }
 }
 
-/* Next deadline and poll disagreeing, so that the caller spins. */
+/* The next deadline and poll disagreed, so that the caller never slept. */
 static void seed000_next_and_poll_agree(void **state) {
     (void)state;
     for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
@@ -217,7 +221,7 @@ static void seed000_next_and_poll_agree(void **state) {
     }
 }
 
-/* A failed schedule leaves nothing behind that anyone could wait for. */
+/* A failed schedule left its task waiting. Here it changes nothing. */
 static void seed000_a_failed_schedule_leaves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seed 001, two levels with cascading: what it promises, and what went wrong elsewhere. */
+/* Seed 001, two levels with cascading: its features, and faults of other implementations (README.md). */
 #include "wheel/support.h"
 
 static verge_wheel *two_level(uint64_t start_ns) {
@@ -29,7 +29,7 @@ static void seed001_timers_of_10_ms_to_18_minutes(void **state) {
     wheel_end(wheel);
 }
 
-/* The single-wheel type is a wheel of one level. */
+/* The seed has a single-wheel type. Here it is a wheel of one level. */
 static void seed001_a_wheel_of_one_level(void **state) {
     (void)state;
     static const uint8_t bits[] = {10, 0};
@@ -56,7 +56,7 @@ static void seed001_cascade_comes_before_poll_with_the_limit(void **state) {
     for (uintptr_t i = 0; i < 10; i++) {
         (void)schedule(wheel, 5 * SECOND + i * TICK, i);
     }
-    /* One poll takes them down and returns the first of them; the others follow in order. */
+    /* One poll moves them down and returns the first of them. The others follow in order. */
     uintptr_t next = 0;
     while (next < 10) {
         const size_t count = verge_wheel_poll(wheel, 6 * SECOND, out, 4);
@@ -119,7 +119,7 @@ static void seed001_memory_when_empty_or_lightly_used(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* ---- its seven tests ---- */
+/* ---- the seven tests of the seed ---- */
 
 static void seed001_below_one_second_goes_to_level_0(void **state) {
     (void)state;
@@ -206,9 +206,9 @@ static void seed001_the_ticking_example_keeps_working(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- not to be repeated ---- */
+/* ---- not to be repeated: each comment describes a fault ---- */
 
-/* Ids that change on cascade: cancel failed and the timer still fired. */
+/* Ids changed on a cascade: cancel failed, and the timer still fired. */
 static void seed001_ids_survive_a_cascade(void **state) {
     (void)state;
     for (uint64_t ticks_before = 0; ticks_before < 3000; ticks_before += 7) {
@@ -223,7 +223,7 @@ static void seed001_ids_survive_a_cascade(void **state) {
     }
 }
 
-/* A deadline later inside the tick being polled was skipped for a whole rotation. */
+/* A timer whose deadline was later inside the polled tick waited for a whole rotation. */
 static void seed001_a_deadline_later_inside_the_polled_tick(void **state) {
     (void)state;
     for (uint64_t later_ns = 1; later_ns < TICK; later_ns = later_ns * 3 + 1) {
@@ -237,7 +237,7 @@ static void seed001_a_deadline_later_inside_the_polled_tick(void **state) {
     }
 }
 
-/* A cascade that drops timers when the target is full. */
+/* A cascade dropped timers when the target slot was full. */
 static void seed001_a_cascade_drops_nothing(void **state) {
     (void)state;
     const size_t count = test_scaled(100000);

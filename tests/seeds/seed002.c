@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seed 002, alarms with a clock: what it promises, and what went wrong elsewhere. */
+/* Seed 002, alarms with a clock: its features, and faults of other implementations (README.md). */
 #include "wheel/support.h"
 
 #define PRECISION UINT64_C(1024)
@@ -28,7 +28,8 @@ static void seed002_create_with_start_precision_and_level_bits(void **state) {
     assert_int_equal(verge_wheel_options_levels(&options, 1000, bits, 1), -EINVAL);
 }
 
-/* at < now for all that fire; interval_start(at) >= interval_start(now) for all that remain; one interval, one call. */
+/* at < now for all alarms that fire. interval_start(at) >= interval_start(now) for all alarms that remain. Alarms of
+ * one interval fire in one call. */
 static void seed002_never_early_never_late(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
@@ -168,7 +169,7 @@ static void seed002_first_interval(void **state) {
     wheel_end(wheel);
 }
 
-/* Those of the current interval with at <= now. */
+/* "Fire past alarms" fires those of the current interval with at <= now. */
 static void seed002_fire_past_alarms(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
@@ -256,9 +257,9 @@ static void seed002_73_years_of_nanoseconds(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- not to be repeated ---- */
+/* ---- not to be repeated: each comment describes a fault ---- */
 
-/* Insertion order broken when one of the two came down a level. */
+/* Two alarms fired in the wrong order if one of them had come down a level. */
 static void seed002_insertion_order_through_the_levels(void **state) {
     (void)state;
     for (uint64_t interval = 1; interval < 10000; interval = interval * 3 + 1) {
@@ -273,7 +274,7 @@ static void seed002_insertion_order_through_the_levels(void **state) {
     }
 }
 
-/* One advance that fires out of time order. */
+/* One advance fired alarms out of time order. */
 static void seed002_one_advance_fires_in_time_order(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
@@ -303,7 +304,7 @@ static void seed002_clear_leaves_no_stale_minimum(void **state) {
     wheel_end(wheel);
 }
 
-/* A callback that fails took the rest of its slot with it: here the caller may stop after any alarm. */
+/* A callback that failed took the rest of its slot with it. Here the caller may stop after any alarm. */
 static void seed002_a_handler_that_stops_loses_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
@@ -312,7 +313,7 @@ static void seed002_a_handler_that_stops_loses_nothing(void **state) {
         (void)schedule(wheel, 10 * PRECISION + i, i);
     }
     assert_int_equal(verge_wheel_poll(wheel, 11 * PRECISION, out, 1), 1);
-    assert_int_equal(number_of(out[0].data), 1); /* its handler fails: no more today */
+    assert_int_equal(number_of(out[0].data), 1); /* its handler fails, so the caller stops here */
     assert_int_equal(verge_wheel_count(wheel), 4);
     ASSERT_FIRES_IN_ORDER(wheel, 500 * PRECISION, 2, 3, 4, 5);
     wheel_end(wheel);

@@ -18,7 +18,7 @@ static void seed003_64_slots_a_level_7_levels(void **state) {
     wheel_end(wheel);
 }
 
-/* Levels come with the timers that need them and go again; the memory of empty parts is freed. */
+/* Levels get memory with the timers that need them. The memory of empty levels is freed again. */
 static void seed003_levels_grow_and_shrink(void **state) {
     (void)state;
     enum { FAR = 200 };
@@ -48,7 +48,7 @@ static void seed003_levels_grow_and_shrink(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* What the wait of an I/O loop is made of. */
+/* The wait of an I/O loop is the time until next_wakeup. */
 static void seed003_next_deadline_is_the_wait(void **state) {
     (void)state;
     verge_wheel *wheel = runtime(SECOND);
@@ -60,7 +60,7 @@ static void seed003_next_deadline_is_the_wait(void **state) {
     size_t waits = 0;
     for (uintptr_t i = 0; i < COUNT_OF(sleeps_ns); waits++) {
         const uint64_t wakeup_ns = verge_wheel_next_wakeup(wheel);
-        assert_true(wakeup_ns > verge_wheel_now(wheel)); /* never a wait of nothing, never a negative one */
+        assert_true(wakeup_ns > verge_wheel_now(wheel)); /* the wait is never 0 or negative */
         assert_true(wakeup_ns <= verge_wheel_fires_at(wheel, SECOND + sleeps_ns[i]));
         i += poll_count(wheel, wakeup_ns);
     }
@@ -68,7 +68,7 @@ static void seed003_next_deadline_is_the_wait(void **state) {
     wheel_end(wheel);
 }
 
-/* A deadline that is now or past does not wait. */
+/* A timer whose deadline is now or past does not wait. */
 static void seed003_a_deadline_already_past_does_not_wait(void **state) {
     (void)state;
     verge_wheel *wheel = runtime(1000 * TICK + 5);
@@ -78,14 +78,14 @@ static void seed003_a_deadline_already_past_does_not_wait(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- not to be repeated ---- */
+/* ---- not to be repeated: each comment describes a fault ---- */
 
-/* Offsets from a start that is not advanced while idle: a 50 ms sleep returned 49 ms early. */
+/* Times were offsets from a start that was not advanced while idle: a sleep of 50 ms returned 49 ms early. */
 static void seed003_idle_time_counts(void **state) {
     (void)state;
     for (uint64_t idle_ns = MS; idle_ns < HOUR; idle_ns *= 3) {
         verge_wheel *wheel = runtime(0);
-        assert_quiet(wheel, MS); /* then nobody polls, there being nothing to poll for */
+        assert_quiet(wheel, MS); /* then nobody polls, as no timer is pending */
         const verge_timer timer = schedule(wheel, idle_ns + 50 * MS, 1);
         assert_quiet(wheel, idle_ns + 50 * MS - 1);
         assert_fires(wheel, idle_ns + 50 * MS + TICK, timer);
@@ -93,7 +93,7 @@ static void seed003_idle_time_counts(void **state) {
     }
 }
 
-/* A remainder lost at every advance: sleep(100 ms) polled every 1 ms never woke. */
+/* Each advance lost a remainder: a sleep of 100 ms, polled every 1 ms, never ended. */
 static void seed003_no_remainder_is_lost(void **state) {
     (void)state;
     static const uint64_t steps_ns[] = {1000, MS / 3, MS - 1, MS, MS + 1, TICK - 1, TICK + 1, 7 * MS};
@@ -110,7 +110,7 @@ static void seed003_no_remainder_is_lost(void **state) {
     }
 }
 
-/* Removal that recomputes a slot and misses, and later writes to a finished request. */
+/* A removal computed the slot again, missed the timer, and later wrote to a finished request. */
 static void seed003_removal_never_misses(void **state) {
     (void)state;
     verge_wheel *wheel = runtime(0);
@@ -129,7 +129,7 @@ static void seed003_removal_never_misses(void **state) {
     wheel_end(wheel);
 }
 
-/* An idle wait of minus one millisecond: with nothing pending there is no time to wait for. */
+/* An idle loop waited for minus one millisecond. Here the wait is VERGE_NEVER if no timer is pending. */
 static void seed003_an_idle_wait_is_for_ever(void **state) {
     (void)state;
     verge_wheel *wheel = runtime(0);

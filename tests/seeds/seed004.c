@@ -7,7 +7,7 @@ static void seed004_only_the_current_generation_fires(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     size_t fired = 0;
-    for (uintptr_t i = 1; i <= 100; i++) { /* one record, again and again, leaving idle nodes of all kinds behind */
+    for (uintptr_t i = 1; i <= 100; i++) { /* the same node, again and again */
         const verge_timer timer = schedule(wheel, (i * 37) % 101 * TICK + 10 * TICK, i);
         if (i < 100) {
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
@@ -32,7 +32,7 @@ static void seed004_the_same_handle_is_rescheduled(void **state) {
     wheel_end(wheel);
 }
 
-/* Cancelling touches no slot: what it leaves behind is counted, and cleared away a little at a time. */
+/* A cancel touches no slot. The idle nodes that cancels leave behind are counted, and dropped a few at a time. */
 static void seed004_garbage_is_scrubbed_within_bounds(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -59,7 +59,7 @@ static void seed004_garbage_is_scrubbed_within_bounds(void **state) {
     wheel_end(wheel);
 }
 
-/* An overdue timer, as a worker that leaves hands on, waited a whole rotation. */
+/* A fault not to be repeated: an overdue timer, from a worker that leaves, waited for a whole rotation. */
 static void seed004_an_overdue_timer_fires_next(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, HOUR);
@@ -69,7 +69,7 @@ static void seed004_an_overdue_timer_fires_next(void **state) {
     wheel_end(wheel);
 }
 
-/* A poll budget that clears the "needs poll" flag. */
+/* A fault not to be repeated: a poll that had used up its budget cleared the "needs poll" flag. */
 static void seed004_a_budget_leaves_the_backlog_known(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

@@ -4,9 +4,9 @@
 #include "service/service_internal.h"
 #include "service/support.h"
 
-/* ---- what it promises ---- */
+/* ---- features ---- */
 
-/* A wheel a worker: what one has, others do not see; and starting takes nothing from them. */
+/* Each worker has its own wheel: other workers do not see its timers, and a start takes nothing from them. */
 static void seed004_each_worker_has_a_wheel_of_its_own(void **state) {
     (void)state;
     struct stepped stepped;
@@ -56,7 +56,7 @@ static void seed004_cancel_from_anywhere(void **state) {
     stepped_end(&stepped);
 }
 
-/* Through three workers and a time without any, the handle means the same timer. */
+/* A handle means the same timer, while the timer goes through three workers and a time without a worker. */
 static void seed004_a_handle_is_valid_across_workers(void **state) {
     (void)state;
     struct stepped stepped;
@@ -81,7 +81,7 @@ static void seed004_a_handle_is_valid_across_workers(void **state) {
     stepped_end(&stepped);
 }
 
-/* To those that remain, by their load; with its original deadline, each. */
+/* The timers of a worker that leaves go to the remaining workers, by their load. Each keeps its deadline. */
 static void seed004_a_worker_that_leaves_drops_nothing(void **state) {
     (void)state;
     enum { COUNT = 4000 };
@@ -118,7 +118,7 @@ static void seed004_a_worker_that_leaves_drops_nothing(void **state) {
     stepped_end(&stepped);
 }
 
-/* ---- what is not to be repeated ---- */
+/* ---- not to be repeated: each comment describes a fault ---- */
 
 /* State and generation were two atomics, and firing was a load and then a store: 28,595 of 400,000 timers were
  * cancelled and fired as well. Here another thread cancels at every single step of the pass that fires the timer. */
@@ -182,7 +182,7 @@ static void seed004_cancelled_or_fired_at_every_step(void **state) {
     assert_true(verdicts_of_gone >= 3);
 }
 
-/* An overdue timer of a worker that had left waited a whole rotation. */
+/* An overdue timer of a worker that had left waited for a whole rotation. */
 static void seed004_an_overdue_migrated_timer_runs_at_once(void **state) {
     (void)state;
     for (uint64_t overdue_ns = TICK; overdue_ns < 100 * HOUR; overdue_ns *= 2) {
@@ -200,7 +200,8 @@ static void seed004_an_overdue_migrated_timer_runs_at_once(void **state) {
     }
 }
 
-/* A poll budget cleared the "needs poll" flag, and what was left waited for the next timer. */
+/* A poll that had used up its budget cleared the "needs poll" flag. The timers that were left waited for the next
+ * timer. */
 static void seed004_a_batch_leaves_the_backlog_known_to_the_worker(void **state) {
     (void)state;
     struct stepped stepped;
@@ -215,7 +216,7 @@ static void seed004_a_batch_leaves_the_backlog_known_to_the_worker(void **state)
     advance(&stepped, TICK);
     const int fired[] = {3, 3, 3, 1};
     for (size_t pass = 0; pass < COUNT_OF(fired); pass++) {
-        assert_int_equal(verge_worker_next_wakeup(worker), 0); /* what a loop that wants to sleep asks */
+        assert_int_equal(verge_worker_next_wakeup(worker), 0); /* as a loop asks before it sleeps */
         assert_int_equal(verge_worker_begin_wait(worker), 0);
         verge_worker_end_wait(worker);
         assert_int_equal(step(worker), fired[pass]);
@@ -225,7 +226,7 @@ static void seed004_a_batch_leaves_the_backlog_known_to_the_worker(void **state)
     stepped_end(&stepped);
 }
 
-/* A tick counter lost the ticks that the thread slept through: time went at 48 % of its speed. */
+/* A tick counter lost the ticks that its thread slept through: time went at 48 % of its speed. */
 static void seed004_published_time_is_the_clock_not_a_count(void **state) {
     (void)state;
     struct stepped stepped;
@@ -240,7 +241,8 @@ static void seed004_published_time_is_the_clock_not_a_count(void **state) {
     stepped_end(&stepped);
 }
 
-/* Shutdown handed orphans back to the dying worker: here one that leaves inside a callback, with others and alone. */
+/* Shutdown handed orphans back to the dying worker. Here a worker leaves inside a callback, with another worker and
+ * alone. */
 static void leave_here(const verge_firing *firing) {
     leave(firing->worker);
     (void)start_at(firing->service, 0, take_note, firing->argument);
@@ -265,7 +267,7 @@ static void seed004_orphans_do_not_go_back_to_the_dying_worker(void **state) {
         }
         const uint32_t dying_id = verge_worker_id(dying);
         assert_int_equal(verge_worker_run_once(dying, 0), -ESHUTDOWN);
-        options.worker_id = dying_id; /* not even if they ask for it */
+        options.worker_id = dying_id; /* not even if the start asks for that worker */
         (void)start_with(stepped.service, &options);
         verge_worker *next = has_other ? other : join_unbound(stepped.service);
         advance(&stepped, 200 * SECOND);
@@ -292,9 +294,9 @@ static void seed004_shutdown_waits_out_no_sleeping_thread(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
-/* A mutex was taken on every tick of the "lock-free" path. Here all the mutexes of the service are held by somebody
- * else while a worker starts, cancels, resets and runs its timers, and while another thread cancels and resets some:
- * whoever wanted one would wait for ever. */
+/* A mutex was taken on every tick of the "lock-free" path. Here the test holds all mutexes of the service. Meanwhile a
+ * worker starts, cancels, resets and runs its timers, and another thread cancels and resets some. A thread that took a
+ * mutex would wait for ever. */
 static void seed004_no_lock_is_taken_where_timers_run(void **state) {
     (void)state;
     struct stepped stepped;

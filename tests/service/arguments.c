@@ -62,7 +62,7 @@ static void sizes_of_options(void **state) {
     assert_int_equal(verge_worker_options_init(&worker_options, 0), -EINVAL);
 }
 
-/* Each option by itself makes the whole refused. */
+/* A single wrong option is enough for the call to fail. */
 static void options_of_a_service(void **state) {
     (void)state;
     struct stepped stepped;
@@ -73,7 +73,7 @@ static void options_of_a_service(void **state) {
     }
     bad[0].struct_size = 0;
     bad[1].struct_size = sizeof(size_t) - 1;
-    bad[2].struct_size = sizeof(good) + sizeof(good); /* the next of the array is beyond: not 0 */
+    bad[2].struct_size = sizeof(good) + sizeof(good); /* includes the next element, which is not 0 */
     bad[3].thread_count = VERGE_WORKER_COUNT_MAX + 1;
     bad[4].precision_ns = 0;
     bad[5].precision_ns = 1000;
@@ -136,7 +136,7 @@ static void options_of_a_timer(void **state) {
     }
     bad[0].struct_size = 0;
     bad[1].struct_size = sizeof(size_t) - 1;
-    bad[2].struct_size = sizeof(good) + sizeof(good); /* the next of the array is beyond: not 0 */
+    bad[2].struct_size = sizeof(good) + sizeof(good); /* includes the next element, which is not 0 */
     bad[3].callback = NULL;
     bad[4].deadline_ns = VERGE_NEVER;
     bad[5].period_ns = SECOND;
@@ -201,7 +201,7 @@ static void handles_that_never_were(void **state) {
             UINT64_C(1) << 32 | (1 << 15),
             UINT64_C(1) << 32 | UINT32_MAX,
             pending + (UINT64_C(2) << 32), /* a later life of the record */
-            pending + (UINT64_C(1) << 32), /* no life at all */
+            pending + (UINT64_C(1) << 32), /* an even generation: no timer */
             round == 0 ? UINT64_C(1) << 32 : pending & UINT32_MAX,
         };
         for (size_t i = 0; i < COUNT_OF(strangers); i++) {
@@ -265,13 +265,13 @@ static void statistics_of_any_size(void **state) {
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), -EINVAL);
     assert_int_equal(verge_service_get_stats(stepped.service, NULL), -EINVAL);
     assert_int_equal(stats.pending, UINT64_C(0x5a5a5a5a5a5a5a5a));
-    stats.struct_size = sizeof(stats.struct_size); /* knows of nothing, asks for nothing */
+    stats.struct_size = sizeof(stats.struct_size); /* a caller that knows no other field */
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), 0);
     assert_int_equal(stats.pending, UINT64_C(0x5a5a5a5a5a5a5a5a));
     stats.struct_size = offsetof(verge_service_stats, started);
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), 0);
     assert_int_equal(stats.pending, 0);
-    assert_int_equal(stats.started, UINT64_C(0x5a5a5a5a5a5a5a5a)); /* what an older program does not know of */
+    assert_int_equal(stats.started, UINT64_C(0x5a5a5a5a5a5a5a5a)); /* an older program has no such field */
     assert_int_equal(verge_service_get_histograms(stepped.service, NULL, NULL), 0);
     stepped_end(&stepped);
 }

@@ -50,7 +50,7 @@ static void it_returns_after_the_callback(void **state) {
         struct slow slow = {.service = service_with_threads(1), .ending = endings[i % 2]};
         slow.timer = start_at(slow.service, 0, be_slow, &slow);
         await(&slow.has_begun);
-        assert_int_equal(verge_service_cancel(slow.service, slow.timer), VERGE_RUNNING); /* waits for nothing */
+        assert_int_equal(verge_service_cancel(slow.service, slow.timer), VERGE_RUNNING); /* does not wait */
         pthread_t waiters[3];
         struct slow *result = NULL;
         for (size_t w = 0; w < COUNT_OF(waiters); w++) {
@@ -73,7 +73,7 @@ struct ring {
     struct member {
         struct ring *ring;
         verge_timer timer;
-        verge_timer next; /* for which its callback waits */
+        verge_timer next; /* the timer for which this one's callback waits */
         verge_service *next_service;
         int verdict;
         _Atomic bool is_set_up;
@@ -81,13 +81,14 @@ struct ring {
     uint32_t count;
     _Atomic uint32_t begun;
     _Atomic uint32_t ended;
-    _Atomic uint32_t asleep; /* members that have been so, each once */
+    _Atomic uint32_t asleep; /* members that have gone to sleep, each counted once */
 };
 
 static struct ring *ring_under_way;
 static _Thread_local bool is_waiting_member;
 
-/* If all sleep, nobody wakes up any more. The last one dies, so that the test goes on, and fails. */
+/* If all members sleep, none wakes up any more. The thread of the last one exits, so that the test fails, and does not
+ * hang. */
 static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     (void)word;
     (void)expected;
@@ -114,7 +115,7 @@ static void wait_for_next(const verge_firing *firing) {
     (void)atomic_fetch_add(&ring->ended, 1);
 }
 
-/* At least one is refused, so that all return; what each was told is so. */
+/* At least one member gets -EDEADLK, so all return. What each member was told must be true. */
 static void wait_in_a_circle(uint32_t count, bool in_one_service) {
     struct ring ring = {.count = count};
     verge_service *services[COUNT_OF(ring.members)] = {0};
@@ -171,7 +172,7 @@ static void those_of_several_services_are_told_too(void **state) {
     verge__wait_hook = NULL;
 }
 
-/* ---- a callback that waits for one that does not ---- */
+/* ---- a callback that waits for a callback that waits for nobody ---- */
 
 struct pair {
     verge_timer slow_timer;
@@ -208,7 +209,7 @@ static void a_callback_waits_for_another_workers(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
-/* ---- a record that is another timer's by the time its waiter goes to sleep ---- */
+/* ---- a record that is used for another timer by the time its waiter goes to sleep ---- */
 
 struct relay {
     struct stepped stepped;
@@ -216,7 +217,7 @@ struct relay {
     pthread_t waiters[2];
     _Atomic bool is_about_to_sleep[2];
     _Atomic bool may_sleep;
-    bool would_sleep; /* the waiter for the first, after its callback has returned */
+    bool would_sleep; /* the waiter for the first timer would sleep, though its callback has returned */
 };
 
 static struct relay *relay;
@@ -256,7 +257,7 @@ static void be_the_second(const verge_firing *firing) {
     relay->waiters[1] = thread_of(wait_for_the_second, NULL);
     await(&relay->is_about_to_sleep[1]);
     atomic_store(&relay->may_sleep, true);
-    join_thread(relay->waiters[0]); /* it has nothing to do with this callback */
+    join_thread(relay->waiters[0]); /* the first waiter does not wait for this callback */
 }
 
 static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
@@ -278,12 +279,12 @@ static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
     stepped_end(&relay->stepped);
 }
 
-/* ---- a callback that returns while another looks for whom it waits ---- */
+/* ---- a callback returns while another thread looks whether it waits for somebody ---- */
 
 struct mistaken {
     struct stepped stepped;
-    verge_timer quick;  /* returns while it is looked at; another then runs there, and waits for */
-    verge_timer waiter; /* which waits for the quick one */
+    verge_timer quick;  /* its callback returns while a thread looks at it. Then the worker runs a callback that */
+    verge_timer waiter; /* waits for this timer, whose callback waits for `quick` */
     int verdict;
     _Atomic bool has_begun;
     _Atomic bool may_return;
@@ -293,7 +294,8 @@ struct mistaken {
 static struct mistaken *mistaken;
 static _Thread_local bool is_other;
 
-/* The other thread is about to sleep, and has said for whom. This one is about to look for whom that one waits. */
+/* The other thread has noted for whom it waits, and is about to sleep. This thread is about to look for whom the other
+ * one waits. */
 static void meet(const char *next_step) {
     if (is_other && strcmp(next_step, "wait: returns") == 0) {
         atomic_store(&mistaken->has_said, true);

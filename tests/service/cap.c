@@ -122,7 +122,7 @@ static void a_periodic_timer_is_one(void **state) {
 
 struct crowd {
     verge_service *service;
-    _Atomic int64_t held; /* a lower bound of what is pending */
+    _Atomic int64_t held; /* a lower bound of the number of pending timers */
     _Atomic bool has_overflown;
 };
 

@@ -102,7 +102,7 @@ static void a_thread_without_memory_changes_nothing(void **state) {
     }
 }
 
-/* ---- what is usual ---- */
+/* ---- default options ---- */
 
 static void a_service_by_default_has_a_worker_and_the_monotonic_clock(void **state) {
     (void)state;

@@ -16,7 +16,7 @@ static void in_a_callback_it_is_refused(void **state) {
     verge_worker *worker = join_unbound(stepped.service);
     (void)start_at(stepped.service, 0, destroy_here, &notes);
     (void)start_at(stepped.service, 0, take_note, &notes);
-    assert_int_equal(step(worker), 2); /* and all goes on */
+    assert_int_equal(step(worker), 2); /* the service goes on */
     leave(worker);
     stepped_end(&stepped);
 }
@@ -68,7 +68,8 @@ static void start_for(struct stepped *stepped, struct hand_back *back, size_t i,
     back->timers[i] = start_with(stepped->service, &options);
 }
 
-/* Filed, in an inbox, orphaned, moved, periodic; but not what was cancelled or has run. */
+/* Pending timers may be filed, in an inbox, orphaned, moved or periodic. Timers that were cancelled or have run are not
+ * visited. */
 static void every_timer_that_is_pending_is_visited_once(void **state) {
     (void)state;
     struct stepped stepped;
@@ -79,7 +80,7 @@ static void every_timer_that_is_pending_is_visited_once(void **state) {
     for (size_t i = 0; i < TIMERS / 2; i++) {
         start_for(&stepped, &back, i, i == 10 ? SECOND : 0);
     }
-    assert_int_equal(step(first), 1); /* the one for now */
+    assert_int_equal(step(first), 1); /* the timer that is due now */
     leave(first);
     verge_worker *second = join_unbound(stepped.service);
     assert_int_equal(step(second), 0);
@@ -128,7 +129,7 @@ static void *release_when_stopping(void *argument) {
     return NULL;
 }
 
-/* Ten are due in the same pass: the one that runs is waited for, and the others do not begin. */
+/* Ten timers are due in the same pass. Destroy waits for the callback that runs, and the others do not begin. */
 static void what_runs_is_waited_for_and_nothing_begins(void **state) {
     (void)state;
     struct slow slow = {0};
@@ -142,7 +143,7 @@ static void what_runs_is_waited_for_and_nothing_begins(void **state) {
     struct release release = {.service = service, .slow = &slow};
     const pthread_t releaser = thread_of(release_when_stopping, &release);
     size_t pending = 0;
-    /* The releaser looks at the service, which is there until the callback has returned. */
+    /* The releaser may look at the service, which exists until the callback has returned. */
     assert_int_equal(verge_service_destroy(service, count_pending, &pending), 0);
     join_thread(releaser);
     assert_int_equal(slow.begun, 1);
@@ -150,7 +151,7 @@ static void what_runs_is_waited_for_and_nothing_begins(void **state) {
     assert_int_equal(pending, 9);
 }
 
-/* Whether the metronome rests, ticks, or has just been called; whether workers sleep or have not begun. */
+/* Destroys services while the metronome rests, ticks or has just been called, and workers sleep or have not begun. */
 static void it_hangs_on_no_sleeping_thread(void **state) {
     (void)state;
     for (uint32_t round = 0; round < test_scaled(1000) / 5; round++) {

@@ -15,7 +15,7 @@ static void a_service_without_timers_is_empty(void **state) {
     stepped_end(&stepped);
 }
 
-static int plain; /* written by callbacks without a lock: the wait alone orders it */
+static int plain; /* written by callbacks without a lock: only the wait orders writes and reads */
 
 static void count_plainly(const verge_firing *firing) {
     (void)firing;
@@ -57,7 +57,7 @@ static void leave_worker(const verge_firing *firing) {
     assert_int_equal(verge_worker_leave(firing->worker), 0);
 }
 
-/* Its worker goes in a callback, and another thread takes over: the wait goes on. */
+/* The worker leaves in a callback, and another thread takes over. The wait goes on. */
 static void the_worker_may_leave_meanwhile(void **state) {
     (void)state;
     verge_service *service = NULL;

@@ -17,8 +17,8 @@ static struct {
     verge_service *service;
     pthread_key_t key;
     _Atomic uint32_t marked;       /* threads with data that has a destructor */
-    _Atomic uint32_t destroying;   /* that are in it */
-    _Atomic bool may_end;          /* destructors may */
+    _Atomic uint32_t destroying;   /* threads that are in the destructor */
+    _Atomic bool may_end;          /* destructors may return */
     _Atomic bool is_joined_locked; /* somebody has waited for a thread under the lock */
     _Atomic bool is_destroy_joining;
     struct notes notes;
@@ -27,12 +27,12 @@ static struct {
 } scene;
 
 static _Thread_local bool is_destroyer;
-static _Thread_local bool is_adding; /* and all other threads stand still */
+static _Thread_local bool is_adding; /* this thread adds a worker, and all others stand still */
 
 int __wrap_pthread_join(pthread_t thread, void **ret_result) {
     if (is_adding && pthread_mutex_trylock(&scene.service->lock) != 0) {
         atomic_store(&scene.is_joined_locked, true);
-        return 0; /* or this would hang */
+        return 0; /* a join would hang */
     }
     if (is_adding) {
         (void)pthread_mutex_unlock(&scene.service->lock);
@@ -74,7 +74,7 @@ static void start_in_destructor(void *service) {
     (void)atomic_fetch_add(&scene.destroying, 1);
     await(&scene.may_end);
     verge_start_options options = noted(&scene.notes, 0);
-    options.worker_id = 1; /* where this thread was */
+    options.worker_id = 1; /* the seat that this thread had */
     if (verge_service_start_with(service, &options, NULL) != 0) {
         abort();
     }
@@ -94,7 +94,7 @@ static void a_thread_that_ends_slowly_holds_up_nobody(void **state) {
         start_on(1, mark_thread, NULL);
         await_count(&scene.marked, round);
         assert_int_equal(verge_service_retire_worker(scene.service, 1), 0);
-        await_count(&scene.destroying, round); /* it has left, and has not ended */
+        await_count(&scene.destroying, round); /* the thread has left, but has not ended */
         uint32_t id = 0;
         is_adding = true;
         assert_int_equal(verge_service_add_worker(scene.service, &id), 0);
@@ -104,7 +104,7 @@ static void a_thread_that_ends_slowly_holds_up_nobody(void **state) {
     }
     atomic_store(&scene.may_end, true);
     await_count(&scene.notes.fired, ROUNDS);
-    assert_int_equal(verge_service_add_worker(scene.service, NULL), 0); /* joins those that have ended */
+    assert_int_equal(verge_service_add_worker(scene.service, NULL), 0); /* joins threads that have ended */
     assert_int_equal(verge_service_destroy(scene.service, NULL, NULL), 0);
     scene.service = NULL;
     assert_int_equal(pthread_key_delete(scene.key), 0);
@@ -117,7 +117,7 @@ static _Thread_local bool is_adder;
 static void stop_before_the_thread_is_there(const char *next_step) {
     if (is_adder && strcmp(next_step, "add thread: create") == 0) {
         atomic_store(&scene.has_added, true);
-        await(&scene.is_destroy_joining); /* this very thread: destroy has passed the seat that is taken */
+        await(&scene.is_destroy_joining); /* destroy joins this very thread, and is past the new worker's seat */
     }
 }
 

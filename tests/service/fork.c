@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* After fork: a wheel goes on in the child, a service and a runtime of the parent say -ECHILD there, and new ones
- * work. */
+/* After fork: a wheel goes on in the child. Calls on a service or a runtime of the parent return -ECHILD there, and new
+ * ones work. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ static intptr_t task(void *argument) {
     return (intptr_t)argument;
 }
 
-/* The first line that does not hold; 0: all do. */
+/* Makes a check return the number of the first line that does not hold. A check returns 0 if all hold. */
 #define EXPECT(condition) \
     do { \
         if (!(condition)) { \
@@ -44,7 +44,7 @@ static intptr_t task(void *argument) {
         } \
     } while (0)
 
-/* As timers go on in the parent, too: each has its own copy. */
+/* The timers of a wheel go on in the child as in the parent: each process has its own copy. */
 static int check_wheel(void) {
     verge_expiry out[4];
     EXPECT(verge_wheel_check(wheel) == NULL);
@@ -113,7 +113,7 @@ static int in_child(int (*check)(void)) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        (void)alarm(600); /* whatever hangs is found */
+        (void)alarm(600); /* ends a child that hangs */
         _exit(check());
     }
     int status = 0;
@@ -154,7 +154,7 @@ static void what_holds_after_fork(void **state) {
     verge_wheel_destroy(wheel);
 }
 
-/* A task forks: its child is in no task. */
+/* A task forks: the child process is in no task. */
 static intptr_t forks(void *argument) {
     (void)argument;
     const pid_t child = fork();

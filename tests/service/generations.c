@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* G4 at the end of a record's generations: 2^31 uses are too many for a test, so it starts at the last. */
+/* G4 at the end of a record's generations. 2^31 uses are too many for a test, so the record starts with its last
+ *    one. */
 #include "service/service_internal.h"
 #include "service/support.h"
 
@@ -21,10 +22,10 @@ static void assert_gone(verge_service *service, verge_timer timer) {
     assert_int_equal(verge_service_get(service, timer, &info), -ENOENT);
 }
 
-/* Its record is never used again, and its handle stays gone. */
+/* Asserts that the record of a timer is never used again, and that its handle stays invalid. */
 static void assert_retired(struct stepped *stepped, verge_worker *worker, verge_timer timer) {
     assert_gone(stepped->service, timer);
-    enum { COUNT = 2000 }; /* more than a worker and the pool keep */
+    enum { COUNT = 2000 }; /* more than the free records of a worker and the pool */
     static verge_timer others[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         others[i] = start_at(stepped->service, 100 * HOUR, do_nothing, NULL);
@@ -140,8 +141,8 @@ static void records_of_two_workers_do_not_alternate(void **state) {
             assert_false(verge__timer_is_filed(verge__table_at(&stepped.service->table, index)));
         }
     }
-    assert_int_equal(changes, 2);    /* each has all of its records side by side */
-    for (size_t w = 0; w < 2; w++) { /* they are free, but nobody's: as if they were timers that have ended */
+    assert_int_equal(changes, 2);    /* the records of each worker lie side by side */
+    for (size_t w = 0; w < 2; w++) { /* counts the records taken above, which were never timers, as ended */
         atomic_store(&workers[w]->held, verge__worker_free_count(workers[w]));
         leave(workers[w]);
     }

@@ -63,7 +63,7 @@ static void resets_from_elsewhere_leave_few_idle_nodes(void **state) {
     stepped_end(&stepped);
 }
 
-/* Nobody is there to take back what is cancelled. */
+/* Without a worker, nobody takes back the records of cancelled timers. */
 static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
     (void)state;
     enum { KEPT = 5000, CANCELLED = 200000 };
@@ -95,7 +95,7 @@ static void run_for_ever(const verge_firing *firing) {
     count_one(firing);
 }
 
-/* A clock that has run out stands still before the end. */
+/* The clock is set to the end of time. */
 static void the_clock_may_run_out(void **state) {
     (void)state;
     for (unsigned shift = 0; shift <= 40; shift += 20) {
@@ -172,7 +172,7 @@ static void a_record_that_is_used_again_does_not_fire_at_its_old_tick(void **sta
     stepped_end(&stepped);
 }
 
-/* On a processor that has no instruction for it, the compare-and-swap of the short way is the compiler's. */
+/* On a processor without compare-and-swap instructions, the short way uses the compiler's compare-and-swap. */
 static void timers_are_cancelled_without_the_instruction_too(void **state) {
     (void)state;
     struct stepped stepped;
@@ -253,7 +253,7 @@ static void count_wake(void *context) {
     (*wakes)++;
 }
 
-/* Waiting ends with the worker: what the wake function uses may be freed. */
+/* When a worker leaves, its wait has ended: memory that the wake function uses may be freed. */
 static void who_leaves_in_a_wait_is_not_woken(void **state) {
     (void)state;
     struct stepped stepped;
@@ -333,7 +333,7 @@ static void cancel_what_is_stuck(void *context, const verge_stuck *stuck) {
     atomic_store(&watch->wait_verdict, verge_service_cancel_wait(watch->service, stuck->timer));
 }
 
-/* On the metronome's thread, or on that of the worker which is about to rescue. */
+/* on_stuck is called on the thread of the metronome, or of the worker that is about to rescue. */
 static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
     (void)state;
     for (unsigned metronome = 0; metronome < 2; metronome++) {
@@ -351,7 +351,7 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
         verge_worker *worker = NULL;
         uint32_t id = 1;
         if (metronome == 0) {
-            worker = join_bound(watch.service); /* this thread is the one that finds it stuck */
+            worker = join_bound(watch.service); /* this thread finds the callback stuck */
             assert_int_equal(verge_service_add_worker(watch.service, &id), 0);
         }
         verge_start_options start;

@@ -2,7 +2,8 @@
 /* Workers leave and others take over: no timer is lost, late or doubled, and handles stay (G11). */
 #include "service/support.h"
 
-/* What leaves behind: overdue, due, soon, far, started into the inbox and never seen. */
+/* The timers that a worker leaves behind: due soon, later or in a long time, and one in the inbox that it has not
+ * seen. */
 enum { KINDS = 6 };
 
 static void start_all_kinds(struct stepped *stepped, verge_worker *worker, struct notes *notes, verge_timer *timers) {
@@ -53,13 +54,13 @@ static void its_timers_go_to_the_others(void **state) {
         assert_int_equal(info_of(stepped.service, timers[i]).worker_id, verge_worker_id(staying));
     }
     assert_int_equal(verge_worker_count(staying), KINDS);
-    assert_int_equal(stats_of(stepped.service).migrated, KINDS - 1); /* the one in the inbox had none */
+    assert_int_equal(stats_of(stepped.service).migrated, KINDS - 1); /* the timer in the inbox had no worker yet */
     run_all_kinds(&stepped, staying, notes, timers);
     leave(staying);
     stepped_end(&stepped);
 }
 
-/* The workers have taken nothing yet when the next timers are sent: those on their way must count. */
+/* When the next timers are sent, the workers have not taken the last ones yet: timers on their way must count. */
 static void its_timers_are_dealt_evenly(void **state) {
     (void)state;
     enum { TIMERS = 6000, SENT_AT_ONCE = 256 };
@@ -146,7 +147,7 @@ static void expect_overdue_first(const verge_firing *firing) {
     last_scheduled_ns = firing->scheduled_ns;
 }
 
-/* Those that are overdue when the new worker takes over come before those that are due now. */
+/* Timers that are overdue when the new worker takes over run before timers that are due now. */
 static void overdue_orphans_run_first(void **state) {
     (void)state;
     struct stepped stepped;
@@ -174,10 +175,10 @@ static void overdue_orphans_run_first(void **state) {
 
 /* How timers come to a worker too late for their ticks. */
 enum way {
-    LEFT,    /* by one that leaves, with some of them in a backlog */
-    ORPHANS, /* by nobody: they were started without a worker */
+    LEFT,    /* another worker left, with some of them in a backlog */
+    ORPHANS, /* they were started without a worker */
     SENT,    /* they were in its inbox while it made no pass */
-    RESCUED, /* from one that is stuck in a callback */
+    RESCUED, /* another worker is stuck in a callback */
     WAYS
 };
 
@@ -203,7 +204,7 @@ static void count_firing(const verge_firing *firing) {
 static void be_stuck(const verge_firing *firing) {
     struct stepped *stepped = firing->argument;
     advance(stepped, HOUR);
-    assert_int_equal(step(order.other), 4); /* a batch of what this one has */
+    assert_int_equal(step(order.other), 4); /* a batch of this worker's timers */
 }
 
 static void start_in_disorder(struct stepped *stepped, struct verge_test_random *random, uint32_t count,
@@ -242,12 +243,13 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
         stuck.worker_id = id;
         (void)start_with(stepped.service, &stuck);
     }
-    /* Of those that leave, some have been due for some passes: what a batch has left over is in another place. */
+    /* Some timers of a worker that leaves have been due for some passes. Those that a batch has left over are kept in
+     * another place than the rest. */
     start_in_disorder(&stepped, random, count, id, expect_order_of_ticks);
     if (way == LEFT) {
         start_in_disorder(&stepped, random, 40, id, count_firing);
         while (verge_worker_next_wakeup(worker) == 0) {
-            (void)step(worker); /* all are filed */
+            (void)step(worker); /* in the end, all are filed */
         }
         order.fired = 0;
         advance(&stepped, verge_test_below(random, 500 * TICK));
@@ -293,7 +295,7 @@ static void overdue_timers_run_in_the_order_of_their_ticks(void **state) {
     take_over(LEFT, 5000, &random); /* more than a worker takes in one pass */
 }
 
-/* What a small batch has left over: of a tick that has begun, and of what came too late for its own. */
+/* A small batch leaves timers over: some of a tick that has begun, and some that came too late for their tick. */
 static void a_backlog_goes_to_the_others(void **state) {
     (void)state;
     enum { COUNT = 30 };
@@ -330,7 +332,7 @@ static void a_backlog_goes_to_the_others(void **state) {
 static void leave_worker(const verge_firing *firing) {
     take_note(firing);
     assert_int_equal(verge_worker_leave(firing->worker), 0);
-    /* Until it has returned, the worker is there. */
+    /* The worker exists until the callback has returned. */
     assert_ptr_equal(verge_worker_current(firing->service), firing->worker);
     (void)start_at(firing->service, firing->actual_ns, take_note, firing->argument);
     assert_int_equal(verge_service_reset(firing->service, firing->timer, firing->actual_ns + SECOND), VERGE_RUNNING);
@@ -362,7 +364,7 @@ static void a_callback_that_leaves_is_the_last_of_its_worker(void **state) {
     }
 }
 
-/* ---- threads that do not say goodbye ---- */
+/* ---- threads that end without a call of verge_worker_leave ---- */
 
 struct deserter {
     verge_service *service;
@@ -415,7 +417,7 @@ static void *join_and_wait(void *argument) {
     deserter->worker = join_bound(deserter->service);
     atomic_store(&deserter->has_joined, true);
     await(&deserter->may_end);
-    return NULL; /* and leaves: what it is bound to must still be there */
+    return NULL; /* the thread leaves its worker, which must still exist */
 }
 
 static void a_worker_is_its_own_threads_alone(void **state) {
@@ -436,7 +438,7 @@ static void a_worker_is_its_own_threads_alone(void **state) {
     stepped_end(&stepped);
 }
 
-/* An unbound worker is nobody's: who knows that its thread has died says so. */
+/* An unbound worker belongs to no thread. Whoever knows that its thread has died tells the service. */
 static void *step_and_die(void *argument) {
     struct deserter *deserter = argument;
     (void)verge_worker_run_once(deserter->worker, 0);
@@ -470,7 +472,7 @@ static void another_thread_leaves_for_one_that_died(void **state) {
         assert_int_equal(stuck, variant);
         leave(deserter.worker);
         assert_int_equal(verge_service_cancel_wait(stepped.service, killer),
-                         -ENOENT); /* nobody waits for it for ever */
+                         -ENOENT); /* the wait for the dead callback ends */
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);
         verge_worker *next = join_unbound(stepped.service); /* in the same seat */
@@ -500,7 +502,7 @@ static void a_thread_is_one_worker_of_a_service(void **state) {
     verge_worker *second = NULL;
     assert_int_equal(verge_worker_join(stepped.service, NULL, &second), -EBUSY);
     assert_null(second);
-    second = join_bound(other.service); /* but of as many services as it likes */
+    second = join_bound(other.service); /* but a worker of several services */
     assert_ptr_equal(verge_worker_current(stepped.service), worker);
     assert_ptr_equal(verge_worker_current(other.service), second);
     assert_ptr_equal(verge_worker_service(second), other.service);

@@ -13,7 +13,7 @@
 #define BYTES_A_TIMER UINT64_C(64)
 #define SLACK_BYTES ((UINT64_C(2) << 20) + BYTES_A_TIMER * (512 + 1024))
 
-/* What the pending timers need, and at most so much again. */
+/* Asserts that the service uses at most twice what its pending timers need, plus the slack. */
 static void assert_bounded(const verge_service *service, uint64_t empty_bytes, uint64_t pending) {
     const uint64_t needed = pending * BYTES_A_TIMER + empty_bytes;
     const uint64_t bytes = stats_of(service).bytes;
@@ -28,7 +28,7 @@ enum { WINDOW = 100000 };
 
 static verge_timer window[WINDOW];
 
-/* Wakes the worker; whoever wakes it steps it when it is done. */
+/* Notes that the worker is woken. The thread that wakes it steps it later. */
 static void note_wake(void *context) {
     *(bool *)context = true;
 }
@@ -77,7 +77,7 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
     stepped_end(&stepped);
 }
 
-/* The same with a thread, which gets the processor when it gets it: it is waited for now and then. */
+/* The same with a thread. It may get the processor late, so the test waits for it now and then. */
 static void remote_cancels_leave_no_memory_behind_a_thread(void **state) {
     (void)state;
     verge_service *service = NULL;
@@ -89,7 +89,7 @@ static void remote_cancels_leave_no_memory_behind_a_thread(void **state) {
             assert_int_equal(verge_service_cancel(service, window[i % WINDOW]), 0);
         }
         assert_int_equal(verge_service_start_after(service, HOUR, do_nothing, NULL, &window[i % WINDOW]), 0);
-        if (i % 10000 == 0) { /* until it has come to this one, and so to all before */
+        if (i % 10000 == 0) { /* wait until the thread has handled this timer, and so all before */
             struct notes notes = {0};
             (void)start_at(service, 0, take_note, &notes);
             await_count(&notes.fired, 1);
@@ -200,7 +200,7 @@ static void resets_from_outside_take_no_memory(void **state) {
     stepped_end(&stepped);
 }
 
-/* A worker keeps the nodes of its free records; no others, however many timers were cancelled. */
+/* A worker keeps only the idle nodes of its free records, however many timers were cancelled. */
 static void idle_nodes_go_with_the_timers_beside_them(void **state) {
     (void)state;
     enum { PENDING = 40000, CANCELLED = 15000 };

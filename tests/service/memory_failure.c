@@ -10,7 +10,7 @@ enum { TIMERS_MAX = 8000 };
 struct scenario {
     struct stepped stepped;
     verge_worker *local;  /* the test is bound to it */
-    verge_worker *remote; /* through its inbox */
+    verge_worker *remote; /* timers come to it through its inbox */
     uint64_t failures;    /* of calls, not of allocations */
     size_t count;
     struct {
@@ -84,7 +84,7 @@ static void do_cancel(size_t index) {
     scenario.timers[index].is_pending = false;
 }
 
-/* Passes until nothing is due; then nothing may be. */
+/* Makes passes until they run nothing more. Then no timer may be due. */
 static void run_until(uint64_t now_ns) {
     verge_manual_clock_set(&scenario.stepped.clock, now_ns);
     verge_worker *const workers[] = {scenario.local, scenario.remote};
@@ -135,7 +135,7 @@ static void reset_some(size_t stride, uint64_t divide, uint64_t add_ns) {
 
 static void play(void) {
     const uint64_t begin_ns = now_of(&scenario.stepped);
-    start_many(0, 300); /* orphans, or on the one that could join */
+    start_many(0, 300); /* orphans, or timers of the worker that could join */
     scenario.local = try_join(false);
     scenario.remote = try_join(true);
     const uint32_t local_id = verge_worker_id(scenario.local);
@@ -152,7 +152,7 @@ static void play(void) {
     }
     run_until(begin_ns + 3 * SECOND);
     start_many(remote_id, 200);
-    if (scenario.remote != NULL) { /* all it has goes to the other */
+    if (scenario.remote != NULL) { /* all its timers go to the other worker */
         leave(scenario.remote);
         scenario.remote = NULL;
     }
@@ -176,7 +176,7 @@ static void play(void) {
     leave(scenario.local);
 }
 
-/* Returns how many allocations the whole of it asked for. */
+/* Plays the scenario. Returns how many allocations it attempted. */
 static uint64_t play_failing(uint64_t fail_at, uint64_t fail_from) {
     memset(&scenario, 0, sizeof(scenario));
     verge_service_options options = stepped_options(&scenario.stepped);
@@ -204,7 +204,7 @@ static void each_allocation_fails_once(void **state) {
         (void)play_failing(n, 0);
         refused += scenario.failures;
     }
-    assert_true(refused > 2); /* the others were made good for, or not noticed at all */
+    assert_true(refused > 2); /* the other failures changed no result of a call */
 }
 
 static void all_allocations_fail_from_each_on(void **state) {

@@ -13,7 +13,7 @@ struct hall {
     verge_service *service;
     verge_worker *worker;
     _Atomic bool is_stalled;
-    _Atomic bool is_held_up; /* the metronome's thread stands in the clock */
+    _Atomic bool is_held_up; /* the metronome's thread is held up in the clock's function */
 };
 
 static _Thread_local bool is_known;
@@ -47,7 +47,7 @@ static void hall_end(struct hall *hall) {
     assert_int_equal(verge_service_destroy(hall->service, NULL, NULL), 0);
 }
 
-/* A worker that is busy, until the metronome publishes. */
+/* Keeps a worker busy until the metronome publishes. */
 static void wake_metronome(struct hall *hall) {
     while (!atomic_load(&hall->service->metronome_is_on)) {
         (void)step(hall->worker);
@@ -69,7 +69,7 @@ static void stall(struct hall *hall) {
 
 /* ---- stalled, ended, or not there ---- */
 
-/* A pass of a worker of the user's reads the clock, whatever the metronome has published. */
+/* A worker that the program steps reads the clock in each pass, whatever the metronome has published. */
 static void fire_some(struct hall *hall) {
     for (uint64_t i = 0; i < 200; i++) {
         struct notes notes = {0};
@@ -110,7 +110,7 @@ static void without_a_metronome_timers_run_in_the_next_pass(void **state) {
     hall_end(&hall);
 }
 
-/* A worker that sleeps is woken by its own alarm. */
+/* A sleeping worker wakes up by its own timeout. */
 static void with_a_stalled_metronome_sleepers_wake_up(void **state) {
     (void)state;
     struct hall hall;
@@ -120,7 +120,7 @@ static void with_a_stalled_metronome_sleepers_wake_up(void **state) {
     for (uint32_t i = 1; i <= 5; i++) {
         const uint64_t deadline_ns = verge_service_exact_now(hall.service) + TICK;
         (void)start_at(hall.service, deadline_ns, take_note, &notes);
-        (void)verge_worker_run_once(hall.worker, deadline_ns); /* it sleeps, and the clock stands still */
+        (void)verge_worker_run_once(hall.worker, deadline_ns); /* the worker sleeps, and the clock stands still */
         verge_manual_clock_set(&hall.clock, deadline_ns);
         assert_int_equal(verge_worker_run_once(hall.worker, deadline_ns + 1), 1);
         assert_int_equal(notes.fired, i);
@@ -128,7 +128,7 @@ static void with_a_stalled_metronome_sleepers_wake_up(void **state) {
     hall_end(&hall);
 }
 
-/* ---- what it publishes ---- */
+/* ---- what the metronome publishes ---- */
 
 /* A thousand seconds pass between two ticks: what is published is the time, not a count. */
 static void what_is_published_is_the_clock(void **state) {
@@ -176,7 +176,7 @@ static void start_again(const verge_firing *firing) {
     }
 }
 
-/* It saves clock reads of the service's own threads: that is what it is for. A pass runs one callback here. */
+/* The purpose of the metronome: the service's own threads read the clock less often. A pass runs one callback here. */
 static void while_it_ticks_busy_threads_read_the_clock_less(void **state) {
     (void)state;
     verge_service_options options;
@@ -199,7 +199,7 @@ static void while_it_ticks_busy_threads_read_the_clock_less(void **state) {
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
-/* ---- when it rests ---- */
+/* ---- when the metronome rests ---- */
 
 /* Where each thread has slept last, and until when. */
 static struct {
@@ -237,7 +237,7 @@ static bool is_any_awake(const verge_service *service, uint32_t worker_count) {
     return false;
 }
 
-/* Workers that sleep want nothing any more. What they wanted before, the metronome takes note of while it is on. */
+/* Waits until the metronome rests. Sleeping workers do not want it any more, and it notices this while it is on. */
 static void await_rest(const verge_service *service, uint32_t worker_count) {
     while (is_any_awake(service, worker_count) || atomic_load(&service->metronome_is_wanted) ||
            atomic_load(&service->metronome_is_on) || !sleeps_for_ever(&service->metronome_signal)) {
@@ -254,7 +254,7 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
         options.resolution_ns = 100000;
         options.stuck_after_ns = stuck_after_ns;
         verge_service *service = NULL;
-        memset(sleeps, 0, sizeof(sleeps)); /* of threads that have ended */
+        memset(sleeps, 0, sizeof(sleeps)); /* the threads of the last round have ended */
         verge__wait_hook = note_sleep;
         assert_int_equal(verge_service_create(&options, &service), 0);
         struct notes notes = {0};
@@ -263,8 +263,8 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
         }
         (void)start_at(service, 0, take_note, &notes);
         await_count(&notes.fired, 1);
-        await_rest(service, options.thread_count);     /* which must come: else the test does not end */
-        (void)start_at(service, 0, take_note, &notes); /* and timers run all the same */
+        await_rest(service, options.thread_count);     /* if it never rests, the test does not end */
+        (void)start_at(service, 0, take_note, &notes); /* while it rests, timers still run */
         await_count(&notes.fired, 2);
         assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
         verge__wait_hook = NULL;

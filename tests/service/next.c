@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge_service_run_to_next: one call an event, however far apart they are. */
+/* verge_service_run_to_next: each call runs to the next event, however far away it is. */
 #include "service/support.h"
 
 static void one_call_an_event(void **state) {
@@ -27,7 +27,7 @@ static void one_call_an_event(void **state) {
             assert_int_equal(notes.last.scheduled_ns, start_ns + delays_ns[i]);
         }
         assert_int_equal(verge_service_run_to_next(stepped.service, VERGE_NEVER), 0);
-        assert_int_equal(now_of(&stepped), start_ns + 900 * HOUR); /* what was cancelled is no event */
+        assert_int_equal(now_of(&stepped), start_ns + 900 * HOUR); /* a cancelled timer is no event */
         for (unsigned i = 0; i < workers; i++) {
             leave(joined[i]);
         }

@@ -23,7 +23,7 @@ static void start_again(const verge_firing *firing) {
     }
 }
 
-/* For now and for the past; and whether the pass has ticks to catch up with or not. */
+/* Timers for now and for the past, in passes that have ticks to catch up with, and in others. */
 static void a_timer_started_for_now_runs_in_the_next_pass(void **state) {
     (void)state;
     for (unsigned variant = 0; variant < 4; variant++) {
@@ -66,7 +66,7 @@ static void a_timer_reset_to_now_runs_in_the_next_pass(void **state) {
     stepped_end(&stepped);
 }
 
-/* As many of them as a batch holds, and one other: it runs in its tick's pass or the one after. */
+/* 32 timers start themselves again, four batches. One other timer still runs: in the wave under way or in the next. */
 static void self_starters_cannot_starve_another(void **state) {
     (void)state;
     struct stepped stepped;
@@ -100,7 +100,7 @@ static void self_starters_cannot_starve_another(void **state) {
 static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     (void)state;
     enum { BATCH = 7, COUNT = 100 };
-    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* one tick, many; those in the past, too */
+    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* one tick or many; also in the past */
     for (size_t s = 0; s < 2 * COUNT_OF(spreads_ns); s++) {
         struct stepped stepped;
         struct notes notes = {0};
@@ -130,7 +130,7 @@ static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     }
 }
 
-/* G6: to the tick, when nothing is cascaded between; never later than the truth. */
+/* G6: next_wakeup is never later than the next timer. It is exact to the tick if nothing is cascaded before. */
 static void next_is_never_later_than_the_next_timer(void **state) {
     (void)state;
     struct stepped stepped;
@@ -227,7 +227,7 @@ static void a_clock_that_goes_backwards_changes_nothing(void **state) {
     (void)start_at(stepped.service, begin_ns + SECOND, take_note, &notes);
     assert_int_equal(step_at(&stepped, worker, begin_ns + SECOND / 2), 0);
     assert_int_equal(step_at(&stepped, worker, 5), 0);
-    (void)start_at(stepped.service, 6, take_note, &notes); /* overdue: time that was reached stays so */
+    (void)start_at(stepped.service, 6, take_note, &notes); /* overdue: the service's time does not go back */
     assert_int_equal(step(worker), 1);
     assert_int_equal(step_at(&stepped, worker, begin_ns + SECOND + TICK), 1);
     leave(worker);

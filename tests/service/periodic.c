@@ -35,12 +35,12 @@ static void a_prompt_worker_runs_it_once_a_period(void **state) {
     }
 }
 
-/* What an interval says of one pass at `now_ns` must be what the timer did. */
+/* Checks that the timer did in a pass at `now_ns` what the interval says. */
 static void expect_as_interval(verge_interval *interval, const struct notes *notes, uint32_t fired_before,
                                uint64_t now_ns) {
     verge_tick tick = {0};
     if (notes->fired == fired_before) {
-        /* It may be due, but not before its tick of the wheel. */
+        /* The interval may be due, if the timer's tick in the wheel has not come. */
         assert_true(interval->deadline_ns > now_ns / TICK * TICK);
         return;
     }

@@ -78,7 +78,7 @@ static void cancelled_or_fired_never_both(void **state) {
         }
         while (verge_service_exact_now(service) < at_ns) {
         }
-        for (size_t i = BATCH; i-- > 0;) { /* towards each other */
+        for (size_t i = BATCH; i-- > 0;) { /* in the opposite order, to meet the worker */
             verdicts[i] = verge_service_cancel_wait(service, timers[i]);
             cancelled += verdicts[i] == 0;
         }
@@ -215,7 +215,7 @@ static void nothing_is_lost_while_workers_come_and_go(void **state) {
         atomic_store(&storms[i].is_over, true);
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
-    /* All have left: what is pending waits for the next. */
+    /* All workers have left. The pending timers wait for the next one. */
     verge_worker *worker = NULL;
     assert_int_equal(verge_worker_join(service, NULL, &worker), 0);
     while (verge_service_count(service) != 0) {
@@ -270,8 +270,8 @@ static void never(const verge_firing *firing) {
     fail_msg("a timer of an hour ran");
 }
 
-/* Whatever it is told of a timer was of one life: the argument leads to the life, whose timer and deadline are
- * those. */
+/* All that a look returns must belong to one life: the argument leads to the life, and timer and deadline must be those
+ * of that life. */
 static void *look_and_reset(void *argument) {
     struct lives *lives = argument;
     while (!atomic_load_explicit(&lives->is_over, memory_order_relaxed)) {

@@ -42,7 +42,7 @@ static int pass(struct scene *scene) {
     return step(scene->rescuer);
 }
 
-/* Passes of the rescuer until it is done; how many callbacks ran. */
+/* Makes some passes of the rescuer. Returns how many callbacks ran. */
 static int passes(struct scene *scene) {
     int fired = 0;
     for (int i = 0; i < 5; i++) {
@@ -58,7 +58,7 @@ static verge_timer start_on_stuck(struct scene *scene, size_t number, uint64_t d
     return scene->timers[number];
 }
 
-/* Two workers; on the first, a callback that does `meanwhile`, and eight timers a tick apart from then on. */
+/* There are two workers. The first has a callback that calls `meanwhile`, and eight timers after it, a tick apart. */
 static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     verge_service_options options = stepped_options(&scene->stepped);
     options.stuck_after_ns = STUCK_AFTER;
@@ -167,7 +167,8 @@ static void one_pass_is_enough(void **state) {
     play(&scene, stay_for_a_pass);
 }
 
-/* Whichever of them blocks, the others of its tick and those that came too late for theirs do not wait for it. */
+/* Whichever timer blocks, no other one waits for it: neither those of its tick, nor those that came too late for
+ * theirs. */
 static struct scene crowd;
 
 static void block_if_first(const verge_firing *firing) {
@@ -261,7 +262,7 @@ static void be_sent_more(struct scene *scene) {
     options.worker_id = verge_worker_id(scene->stuck);
     advance(&scene->stepped, STUCK_AFTER);
     (void)passes(scene);
-    /* From the test's thread, which is inside the callback: it is bound to the stuck worker meanwhile. */
+    /* The thread of the test is inside the callback, and so is bound to the stuck worker. */
     (void)start_with(scene->stepped.service, &options);
     assert_int_equal(passes(scene), 1);
     assert_int_equal(sent.fired, 1);
@@ -275,7 +276,7 @@ static void what_is_started_on_a_stuck_worker_runs_too(void **state) {
     expect_each_once(&scene);
 }
 
-/* Another thread's start goes to the inbox, of the stuck worker if it is named. */
+/* A start by another thread goes to an inbox: to that of the stuck worker, if the options name it. */
 static void *start_from_outside(void *argument) {
     struct scene *scene = argument;
     for (size_t i = 0; i < 4; i++) {
@@ -327,7 +328,7 @@ static void what_is_cancelled_is_not_rescued(void **state) {
     }
 }
 
-/* As long as there is another, nobody is sent to a worker that is stuck, though it has the fewest timers. */
+/* As long as there is another worker, no timer is sent to the stuck one, though it has the fewest timers. */
 static void *start_anywhere(void *argument) {
     struct scene *scene = argument;
     for (size_t i = 0; i < 8; i++) {
@@ -414,7 +415,7 @@ static void note_jam(void *context, const verge_stuck *stuck) {
     (void)atomic_fetch_add(&jam->reports, 1);
 }
 
-/* Idle before, so that nothing but the stuck callback itself can call for help. */
+/* The workers were idle before, so that only the stuck callback itself can call for help. */
 static void threads_rescue_each_other(void **state) {
     (void)state;
     struct jam jam = {0};
@@ -435,7 +436,7 @@ static void threads_rescue_each_other(void **state) {
         start.argument = &jam;
         (void)start_with(service, &start);
         start.callback = count_other;
-        for (int i = 0; i < 100; i++) { /* some before the jam, some into it */
+        for (int i = 0; i < 100; i++) { /* some run before the jam, some come during it */
             start.deadline_ns = verge_service_exact_now(service) + (uint64_t)i * MS / 10;
             (void)start_with(service, &start);
         }
@@ -456,7 +457,7 @@ static void threads_rescue_each_other(void **state) {
 static const verge_worker *watched;
 static uint32_t changes, changes_off_turn;
 
-/* Words of timers that are filed with a worker are changed by who holds its turn, if that is its thread. */
+/* The worker's own thread changes the words of its filed timers only while it holds its turn. */
 static void look_at_the_turn(const char *next_step) {
     if (strcmp(next_step, "word: change") == 0 || strcmp(next_step, "word: publish") == 0) {
         changes++;
@@ -494,7 +495,8 @@ static void a_callback_takes_its_turn_for_what_it_does(void **state) {
 
 enum { CROWD = 20000, CANCELLED = CROWD * 3 / 8 };
 
-/* As many of the stuck worker's timers are cancelled as the others allow for; then those are rescued. */
+/* As many timers of the stuck worker are cancelled as it may keep idle nodes beside its pending timers. Then the
+ * pending ones are rescued. */
 static void lose_a_crowd(struct scene *scene) {
     static verge_timer cancelled[CANCELLED];
     verge_service *service = scene->stepped.service;

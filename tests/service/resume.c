@@ -111,7 +111,8 @@ static void the_monotonic_clock_has_not_seen_it(void **state) {
     stepped_end(&stepped);
 }
 
-/* Clocks of two processors that differ a little: time stands still until it has caught up. */
+/* The clocks of two processors may differ a little. After a small step back, time stands still until the clock has
+ * caught up. */
 static void a_small_step_back_after_it_is_not_believed(void **state) {
     (void)state;
     struct stepped stepped;
@@ -143,7 +144,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 static atomic_bool is_to_sleep;
 
-/* The worker has made up its mind until when to wait. Arguments of a variadic call are where those of any other are. */
+/* At this call, the worker has decided until when to wait. Variadic arguments are passed like others here. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const bool waits_for_time = (b & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && d != 0;
     if (waits_for_time && atomic_exchange(&is_to_sleep, false)) {

@@ -54,7 +54,7 @@ static void the_past_is_as_good_as_now(void **state) {
     stepped_end(&stepped);
 }
 
-/* In the wheel of the bound worker, at once; no inbox is between. */
+/* The timer is filed at once in the wheel of the bound worker, without an inbox. */
 static void a_bound_thread_starts_on_its_own_worker(void **state) {
     (void)state;
     struct stepped stepped;
@@ -156,7 +156,7 @@ static void without_a_worker_it_waits_for_one(void **state) {
     stepped_end(&stepped);
 }
 
-/* What is in an inbox can be asked about, reset and cancelled before anybody has seen it. */
+/* A timer in an inbox can be looked up, reset and cancelled before its worker has seen it. */
 static void a_timer_is_one_before_its_worker_knows(void **state) {
     (void)state;
     struct stepped stepped;
@@ -275,7 +275,7 @@ static void free_the_owner(const verge_firing *firing) {
     owner->fired += firing->timer == owner->seen;
 }
 
-/* The timer has been pushed, and its start has not returned. A worker takes it in this very moment. */
+/* At this step the timer has been pushed, and its start has not returned. A worker takes the timer now. */
 static void run_before_the_start_returns(const char *next_step) {
     if (strcmp(next_step, "wake: until when") == 0) {
         verge__step_hook = NULL;
@@ -301,7 +301,7 @@ static void the_handle_is_stored_before_the_timer_runs_and_not_after(void **stat
                                      : verge_service_start_after(service, 0, free_the_owner, NULL, &owner->timer);
         assert_int_equal(error, 0);
         assert_null(verge__step_hook);
-        assert_int_equal(owner->fired, way + 1); /* it found its own handle */
+        assert_int_equal(owner->fired, way + 1); /* the callback found its own handle */
         assert_int_equal(owner->timer, FREED);
     }
     leave(owner->worker);

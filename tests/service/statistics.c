@@ -121,7 +121,7 @@ static void lateness_and_duration_are_recorded(void **state) {
     assert_int_equal(verge_histogram_max(&callback_time), SECOND);
     assert_int_equal(verge_histogram_sum(&callback_time), SECOND);
     assert_int_equal(verge_service_get_histograms(world.service, &lateness, &callback_time), 0);
-    assert_int_equal(verge_histogram_count(&lateness), 4); /* they are added to what is there */
+    assert_int_equal(verge_histogram_count(&lateness), 4); /* added to 2 that were there */
     leave(first);
     leave(second);
     stepped_end(&world);

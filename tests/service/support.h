@@ -79,7 +79,7 @@ static inline void stepped_begin(struct stepped *stepped) {
     stepped_create(stepped, &options);
 }
 
-/* Workers have left; nothing may be held any more. */
+/* Call it when all workers have left. Asserts that all memory was released. */
 static inline void stepped_end(struct stepped *stepped) {
     assert_int_equal(verge_service_destroy(stepped->service, NULL, NULL), 0);
     verge_test_allocator_assert_empty(&stepped->memory);
@@ -111,7 +111,7 @@ static inline verge_worker *join_bound(verge_service *service) {
     return worker;
 }
 
-/* One pass; how many callbacks ran. */
+/* Makes one pass. Returns how many callbacks ran. */
 static inline int step(verge_worker *worker) {
     const int fired = verge_worker_run_once(worker, 0);
     assert_true(fired >= 0);
@@ -132,7 +132,7 @@ static inline void leave(verge_worker *worker) {
 /* What a timer has done: its callback's argument. */
 struct notes {
     verge_firing last;
-    uint32_t worker_id; /* of the last one */
+    uint32_t worker_id; /* of the last callback */
     _Atomic uint32_t fired;
 };
 
@@ -195,7 +195,7 @@ static inline void count_pending(void *context, const verge_pending *pending) {
 
 /* ---- real threads ---- */
 
-/* Waits for what another thread is bound to do; ctest's timeout is the bound. */
+/* Waits until another thread sets the flag. If it never does, ctest's timeout ends the test. */
 static inline void await(const _Atomic bool *flag) {
     while (!atomic_load(flag)) {
         (void)sched_yield();

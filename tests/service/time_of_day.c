@@ -14,7 +14,7 @@
 #include "service/support.h"
 
 static _Atomic uint64_t clock_ns;   /* it moves only when it is set */
-static _Atomic uint32_t look_count; /* of sleeping threads, at the clock */
+static _Atomic uint32_t look_count; /* how often sleeping threads have looked at the clock */
 
 int __wrap_timespec_get(struct timespec *time, int base);
 long __real_syscall(long number, ...);
@@ -26,7 +26,7 @@ int __wrap_timespec_get(struct timespec *time, int base) {
     return base;
 }
 
-/* Arguments of a variadic call are where those of any other are. */
+/* Variadic arguments are passed like others here. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const struct timespec *until = (const struct timespec *)d;
     const struct timespec moment = {.tv_nsec = 100000};
@@ -43,7 +43,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
     return -1;
 }
 
-/* Until whoever sleeps has looked at the clock as it is now, and sleeps on. */
+/* Waits until the sleeping threads have looked at the clock as it is now, and sleep on. */
 static void let_it_sleep(void) {
     await_count(&look_count, atomic_load(&look_count) + 20);
 }

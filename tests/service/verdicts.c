@@ -45,7 +45,7 @@ static void a_pending_timer_that_is_ended_never_runs(void **state) {
     }
 }
 
-/* Any number of times, earlier and later: what counts is the last. */
+/* The timer is reset any number of times, earlier and later. Only the last deadline counts. */
 static void a_pending_timer_that_is_reset_runs_at_the_new_deadline_only(void **state) {
     (void)state;
     struct verge_test_random random = verge_test_random_from(verge_test_seed(21));
@@ -76,7 +76,7 @@ static void a_pending_timer_that_is_reset_runs_at_the_new_deadline_only(void **s
     }
 }
 
-/* What a small batch has left over is pending as any: it can be cancelled and moved, by its worker and by others. */
+/* A timer that a small batch has left over is still pending. Its worker and other threads can cancel and reset it. */
 static void what_is_in_the_backlog_can_still_be_cancelled_and_reset(void **state) {
     (void)state;
     enum { COUNT = 12 };
@@ -164,7 +164,7 @@ static void play(struct inside *inside) {
 
 static void end_self(struct inside *inside, const verge_firing *firing) {
     assert_true(info_of(firing->service, firing->timer).is_running);
-    for (int i = 0; i < 2; i++) { /* each time the truth: it is running */
+    for (int i = 0; i < 2; i++) { /* both times, the call says that it is running */
         assert_int_equal(inside->ending(firing->service, firing->timer), VERGE_RUNNING);
     }
 }

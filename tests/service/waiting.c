@@ -36,7 +36,7 @@ static void begin_wait_tells_until_when(void **state) {
     assert_int_equal(verge_worker_begin_wait(bell.worker), VERGE_NEVER);
     verge_worker_end_wait(bell.worker);
     (void)start_at(stepped.service, now_of(&stepped) + 100 * TICK, do_nothing, NULL);
-    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* it is in the inbox */
+    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* a timer is in the inbox */
     verge_worker_end_wait(bell.worker);
     (void)step(bell.worker);
     const uint64_t until_ns = verge_worker_begin_wait(bell.worker);
@@ -47,7 +47,7 @@ static void begin_wait_tells_until_when(void **state) {
     stepped_end(&stepped);
 }
 
-/* Once is enough: from then on it does not sleep any more. */
+/* The worker is woken once: after that, it does not sleep any more. */
 static void what_is_earlier_wakes_and_what_is_later_does_not(void **state) {
     (void)state;
     struct stepped stepped;
@@ -110,7 +110,7 @@ static void orphans_and_interrupts_wake(void **state) {
     assert_int_equal(bell.rung, 2);
     verge_worker_end_wait(bell.worker);
     verge_worker_interrupt(bell.worker);
-    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* it came before */
+    assert_int_equal(verge_worker_begin_wait(bell.worker), 0); /* the interrupt came before */
     verge_worker_end_wait(bell.worker);
     assert_int_not_equal(verge_worker_begin_wait(bell.worker), 0);
     verge_worker_end_wait(bell.worker);
@@ -136,7 +136,7 @@ static void many_cancelled_timers_wake_their_owner(void **state) {
     }
     (void)verge_worker_begin_wait(bell.worker);
     assert_int_equal(verge_service_cancel(stepped.service, timers[0]), 0);
-    assert_int_equal(bell.rung, 0); /* for one it is not worth while */
+    assert_int_equal(bell.rung, 0); /* a single record is not worth a wake-up */
     for (size_t i = 1; i < COUNT; i++) {
         assert_int_equal(verge_service_cancel(stepped.service, timers[i]), 0);
     }
@@ -176,7 +176,7 @@ static void *run_loop(void *argument) {
     assert_int_equal(verge_worker_join(loop->service, &options, &worker), 0);
     while (!atomic_load(&loop->is_over)) {
         if (verge_worker_begin_wait(worker) != 0) {
-            (void)sem_wait(&loop->doorbell); /* not until the time it was told: all timers here are due */
+            (void)sem_wait(&loop->doorbell); /* without a timeout: all timers here are due at once */
         }
         verge_worker_end_wait(worker);
         (void)verge_worker_run_once(worker, 0);
@@ -190,7 +190,7 @@ static void set_flag(const verge_firing *firing) {
     atomic_store((_Atomic bool *)firing->argument, true);
 }
 
-/* Starts a timer for now, or resets one to now, and waits for it: if a wake is lost, for ever. */
+/* Starts a timer for now, or resets one to now, and waits until it has run. If a wake-up is lost, this hangs. */
 static void *start_and_wait(void *argument) {
     struct loop *loop = argument;
     const size_t rounds = test_scaled(20000);
@@ -321,22 +321,22 @@ static void run_once_waits_until_it_was_told_to(void **state) {
     assert_int_equal(verge_service_create(&options, &service), 0);
     verge_worker *worker = join_bound(service);
     const uint64_t until_ns = verge_service_exact_now(service) + 3 * MS;
-    while (verge_service_exact_now(service) < until_ns) { /* it may come back earlier, with nothing */
+    while (verge_service_exact_now(service) < until_ns) { /* it may return earlier, without a callback */
         assert_int_equal(verge_worker_run_once(worker, until_ns), 0);
     }
-    assert_int_equal(verge_worker_run_once(worker, until_ns), 0); /* the past: as 0 */
+    assert_int_equal(verge_worker_run_once(worker, until_ns), 0); /* a time in the past: as 0 */
     struct notes notes = {0};
     (void)start_at(service, verge_service_exact_now(service) + 3 * MS, take_note, &notes);
     while (notes.fired == 0) { /* or until something is due */
         (void)verge_worker_run_once(worker, VERGE_NEVER);
     }
     verge_worker_interrupt(worker);
-    assert_int_equal(verge_worker_run_once(worker, VERGE_NEVER), 0); /* came before: it does not wait */
+    assert_int_equal(verge_worker_run_once(worker, VERGE_NEVER), 0); /* the interrupt came before: it does not wait */
     leave(worker);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 
-/* On a clock that the kernel cannot wait for, too. */
+/* Moves a clock that the kernel cannot wait for. */
 static void *move_clock(void *argument) {
     struct stepped *stepped = argument;
     advance(stepped, HOUR + TICK);
@@ -379,7 +379,7 @@ static void run_once_waits_for_the_time_of_day(void **state) {
         passes++;
     }
     assert_true(verge_service_exact_now(service) >= due_ns);
-    assert_true(passes < 8); /* 15 naps of 20 ms it would be */
+    assert_true(passes < 8); /* naps of 20 ms would be 15 passes */
     leave(worker);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }

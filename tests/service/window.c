@@ -51,7 +51,7 @@ static void timers_coalesce(void **state) {
         fired += now_fired;
         passes_with_work += now_fired > 0;
     }
-    assert_true(passes_with_work <= 10); /* a batch a pass makes four */
+    assert_true(passes_with_work <= 10); /* with a batch in each pass, four are enough */
     leave(worker);
     stepped_end(&stepped);
 }
@@ -69,7 +69,7 @@ static void a_window_that_reaches_beyond_time_ends_with_it(void **state) {
         assert_true(info_of(stepped.service, timer).deadline_ns < VERGE_NEVER);
         assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
     }
-    const uint64_t late_ns = VERGE_NEVER - 10; /* there are so few left after it */
+    const uint64_t late_ns = VERGE_NEVER - 10; /* 10 ns before the end of time */
     const verge_timer last = start_in_window(&stepped, &notes, late_ns, VERGE_NEVER / 2);
     assert_true(info_of(stepped.service, last).deadline_ns >= late_ns);
     assert_true(info_of(stepped.service, last).deadline_ns < VERGE_NEVER);

@@ -109,7 +109,7 @@ static void a_task_runs_where_it_was_sent(void **state) {
 static intptr_t sleeps_long(void *argument) {
     const int error = verge_sleep(HOUR);
     CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep(HOUR), -ECANCELED); /* and from now on */
+    CHECK_EQUAL(verge_sleep(HOUR), -ECANCELED); /* a cancelled task stays cancelled */
     CHECK_EQUAL(verge_sleep(0), 0);
     (void)argument;
     return error;
@@ -198,7 +198,7 @@ static intptr_t detaches(void *argument) {
         CHECK_EQUAL(verge_spawn(counts, NULL, NULL), 0);
         verge_task *task = spawn(counts, NULL);
         if (i % 2 == 0) {
-            CHECK_EQUAL(verge_yield(), 0); /* the task has ended by then, or not */
+            CHECK_EQUAL(verge_yield(), 0); /* sometimes the task has ended before it is detached */
             CHECK_EQUAL(verge_yield(), 0);
         }
         CHECK_EQUAL(verge_task_detach(task), 0);
@@ -300,7 +300,7 @@ static void the_cap_is_kept(void **state) {
     run_with(options, spawns_beyond_the_cap, NULL);
 }
 
-/* Whatever allocation fails, there is an error and no leak. */
+/* In each round, another allocation fails: a call returns an error, and nothing leaks. */
 static void memory_that_runs_out_is_an_error(void **state) {
     (void)state;
     for (uint64_t call = 1; call < 100; call++) {

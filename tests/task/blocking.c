@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge/blocking.h: functions that block, on threads; who owns the argument when. */
+/* verge/blocking.h: calls of functions that block, on threads, and who releases the argument. */
 #define _GNU_SOURCE
 
 #include <netdb.h>
@@ -53,7 +53,7 @@ static verge_runtime_options with_threads(uint32_t worker_count, uint32_t thread
     return options;
 }
 
-/* ---- what it does ---- */
+/* ---- what verge_blocking does ---- */
 
 static intptr_t opens_gate(void *argument) {
     struct gate *gate = argument;
@@ -90,7 +90,7 @@ static intptr_t is_late(void *argument) {
     verge_task *task = spawn(opens_late, gate);
     verge_deadline scope;
     intptr_t result = 0;
-    /* Far enough away for the function to begin; it does not end before the deadline, whenever that is. */
+    /* The deadline comes while the function runs. If it comes before the function begins, the loop tries again. */
     while (result == 0) {
         CHECK_EQUAL(verge_deadline_push(&scope, verge_deadline_after(4 * MS)), 0);
         const int error = verge_blocking(pass_gate, gate, NULL, &result, VERGE_NEVER);
@@ -139,7 +139,7 @@ static intptr_t waits_in_the_queue(void *argument) {
     CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, 0), -ETIMEDOUT);
     CHECK_EQUAL(count, 200);
     CHECK_EQUAL(result, 5);
-    CHECK_EQUAL(verge_task_cancel(task), 0); /* it has begun, so that makes no difference */
+    CHECK_EQUAL(verge_task_cancel(task), 0); /* the function has begun, so the cancellation changes nothing */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, &result, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, VERGE_NEVER), -ECANCELED);
@@ -189,7 +189,7 @@ static intptr_t abandons(void *argument) {
     struct gate *gate = argument;
     intptr_t result = 3;
     intptr_t count = 0;
-    for (; atomic_load(&gate->calls) == 0; count++) { /* on a machine with much to do it may not have begun */
+    for (; atomic_load(&gate->calls) == 0; count++) { /* on a busy machine, the function may not have begun in time */
         CHECK_EQUAL(verge_blocking(pass_gate, gate, abandon_gate, &result, verge_deadline_after(MS)), -ETIMEDOUT);
     }
     CHECK_EQUAL(result, 3);
@@ -216,10 +216,10 @@ static void what_is_abandoned_is_released_when_the_function_ends(void **state) {
     gate_init(&gate);
     verge_runtime *runtime = runtime_with(runtime_options(2));
     struct opening opening = {.gate = &gate};
-    assert_int_equal(verge_runtime_run(runtime, abandons, &gate, &opening.count), 0); /* does not wait for functions */
+    assert_int_equal(verge_runtime_run(runtime, abandons, &gate, &opening.count), 0); /* run waits for no function */
     assert_true(atomic_load(&gate.abandoned) < opening.count);
     assert_int_equal(pthread_create(&thread, NULL, opens_when_run_has_returned, &opening), 0);
-    end_runtime(runtime); /* which does */
+    end_runtime(runtime); /* waits for functions */
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(atomic_load(&gate.abandoned), opening.count);
 }
@@ -289,7 +289,7 @@ static intptr_t loses_threads(void *argument) {
     (void)argument;
     verge_task *tasks[8];
     int count = 0;
-    for (size_t i = 0; i < COUNT_OF(tasks); i++) { /* one after the other leaves the rest in the queue */
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) { /* each one ends its thread, and leaves the rest in the queue */
         tasks[i] = spawn(loses_a_thread, NULL);
     }
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
@@ -298,7 +298,7 @@ static intptr_t loses_threads(void *argument) {
     CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(count, 1);
     CHECK_EQUAL(verge_blocking(exits, &count, count_abandon, NULL, VERGE_NEVER), -EOWNERDEAD);
-    CHECK_EQUAL(count, 1); /* the caller's still */
+    CHECK_EQUAL(count, 1); /* abandon was not called: the argument is still the caller's */
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Broadcast and watch: every reader sees every item, or is told how many it missed; in select; with threads. An item
- * is its own number, so that each reader knows what it must get at its position. */
+/* Broadcast and watch: every reader sees every item, or is told that it missed some. Also in select, and with threads.
+ * The value of an item is its number, so a reader knows which item it must get at its position. */
 #include <pthread.h>
 
 #include "task/support.h"
@@ -55,7 +55,7 @@ static intptr_t reads(void *argument) {
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 4);
     CHECK_EQUAL(watcher, 5);
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT); /* it has seen it */
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT); /* the last item is seen */
     verge_task *task = spawn_on(1, sends_later, broadcast);
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 5);
@@ -63,7 +63,7 @@ static intptr_t reads(void *argument) {
     CHECK_EQUAL(join(task), 0);
     task = spawn_on(1, closes_later, broadcast);
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), -EPIPE);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0); /* what is there can still be read */
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0); /* sent items can still be read */
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), -EPIPE);
     CHECK_EQUAL(verge_broadcast_send(broadcast, &item), -EPIPE);
@@ -147,7 +147,7 @@ static struct {
     bool is_closed;
 } world;
 
-/* Whenever the clock has moved, nobody waits for what is there. */
+/* When the clock has moved, no reader may be waiting for an item that is there. */
 static void look_at_the_clock(void) {
     if (verge_now() != world.now_ns) {
         world.now_ns = verge_now();

@@ -46,7 +46,7 @@ static void suspend(struct flow *flow) {
 
 /* ---- */
 
-/* More values than there are registers, in both kinds of them, kept over switches. */
+/* Keeps more values over switches than there are registers, both integer and floating-point. */
 static double churn(struct flow *flow, double seed) {
     double a = seed, b = seed * 2, c = seed * 3, d = seed * 4, e = seed * 5, f = seed * 6, g = seed * 7, h = seed * 8;
     unsigned long i = 1, j = 2, k = 3, l = 4, m = 5, n = 6, o = 7, p = 8, q = 9, r = 10, s = 11;
@@ -185,8 +185,8 @@ static void unwinding_entry(void *argument) {
     verge__context_leave(&flow->fiber, &flow->loop);
 }
 
-/* The frames of the entry, of the flow's begin and of its start, perhaps a wrapper's: not those of whoever resumed it,
- * and no walk through rubbish. */
+/* A backtrace has only the frames of the entry, of the flow's begin and start, and perhaps of a wrapper. It neither
+ * reaches the flow that resumed this one, nor walks through garbage. */
 static void unwinding_ends_at_the_first_frame(void **state) {
     (void)state;
     struct flow flow = {0};

@@ -84,7 +84,7 @@ static intptr_t gives_names(void *argument) {
     char expected[VERGE_TASK_NAME_SIZE];
     (void)snprintf(expected, sizeof(expected), "%.*s", VERGE_TASK_NAME_SIZE - 1, name);
     verge_task *task = spawn_named(name, has_the_name, expected);
-    memset(name, 'y', sizeof(name) - 1); /* before it has begun: it was copied */
+    memset(name, 'y', sizeof(name) - 1); /* the task has not begun, but has a copy of its name */
     CHECK_EQUAL(join(task), 0);
     CHECK_EQUAL(verge_task_set_name(name), 0);
     CHECK_EQUAL(strlen(verge_task_name()), VERGE_TASK_NAME_SIZE - 1);
@@ -252,7 +252,7 @@ static void a_dump_says_what_each_task_waits_for(void **state) {
 
 /* ---- frames ---- */
 
-/* Both have frames (see CMakeLists.txt), and what they call is not the last thing that they do. */
+/* Both functions have frame pointers (see CMakeLists.txt), and make no tail call. */
 
 static __attribute__((noinline)) int waits_below(void) {
     const int error = verge_sleep(SECOND);
@@ -462,7 +462,7 @@ static intptr_t has_spinners(void *argument) {
         options.worker_id = 1;
         CHECK_EQUAL(verge_spawn_with(&options, &task), 0);
         CHECK_EQUAL(join(task), 0);
-        CHECK_EQUAL(atomic_load(&reports->count), i); /* each once */
+        CHECK_EQUAL(atomic_load(&reports->count), i); /* each task is reported once */
     }
     return 0;
 }
@@ -519,7 +519,7 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
     verge_task *waited_for = spawn(ends_after, (void *)(uintptr_t)SECOND);
     CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0); /* detached: it does not count */
     CHECK_EQUAL(unjoined(), 0);
-    CHECK_EQUAL(verge_task_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does one that ends while it is joined */
+    CHECK_EQUAL(verge_task_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does a task that ends while joined */
     CHECK_EQUAL(unjoined(), 4);
     dump(verge_task_runtime(), &text);
     CHECK(strstr(text.bytes, " ns; 4 ended and not joined\n") != NULL);
@@ -532,7 +532,7 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
     CHECK_EQUAL(verge_select(&joins, 1, 0), 0);
     CHECK_EQUAL(unjoined(), 1);
 
-    /* A select that waits for it and takes another case does not join it. */
+    /* A select that waits for a task but returns another case has not joined the task. */
     verge_task *passed_over = spawn(ends_after, (void *)(uintptr_t)(2 * SECOND));
     verge_case cases[] = {verge_case_join(passed_over, NULL), verge_case_time(verge_now() + SECOND)};
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1);

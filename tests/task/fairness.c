@@ -9,7 +9,7 @@
 
 enum {
     AT_ONCE_MAX = 64, /* calls in a row, as docs/TASKS.md says */
-    ROUND_MAX = 64,   /* resumed tasks, after which the loop asks for I/O and time */
+    ROUND_MAX = 64,   /* after so many resumed tasks, the loop looks at I/O and timers */
     ROUNDS_MAX = 3 * AT_ONCE_MAX * ROUND_MAX,
     FOR_EVER = 1000000,
 };
@@ -46,7 +46,7 @@ static int signal_under_the_mutex(void) {
 
 static int wait_for_a_condition_in_vain(void) {
     const int lock_error = verge_mutex_lock(&mutex, 0);
-    if (lock_error != 0 && lock_error != -EDEADLK) { /* -EDEADLK: the wait before has left it locked */
+    if (lock_error != 0 && lock_error != -EDEADLK) { /* -EDEADLK: the last wait has left it locked */
         return lock_error;
     }
     const int error = verge_condition_wait(&condition, &mutex, VERGE_NEVER);
@@ -121,7 +121,7 @@ static intptr_t sleeps(void *argument) {
     return 0;
 }
 
-/* How many calls it takes until the other has run. */
+/* Returns how many calls it takes until the other task has run. */
 static intptr_t calls(void *argument) {
     const struct subject *subject = argument;
     intptr_t count = 0;
@@ -153,7 +153,7 @@ static intptr_t tries_all(void *argument) {
         CHECK(join(task) <= AT_ONCE_MAX + 1);
         (void)join(other);
 
-        has_run = false; /* one that the kernel has to be asked for */
+        has_run = false; /* a task that waits for I/O */
         CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(receives, &pair[0]);
@@ -163,7 +163,7 @@ static intptr_t tries_all(void *argument) {
         (void)join(other);
         CHECK_EQUAL(close(pair[0]) + close(pair[1]), 0);
 
-        has_run = false; /* and one that waits for time */
+        has_run = false; /* a task that waits for time */
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(sleeps, NULL);
         CHECK_EQUAL(verge_yield(), 0);
@@ -184,7 +184,7 @@ static void who_never_has_to_wait_lets_others_run(void **state) {
     assert_int_equal(verge_interval_init(&interval, 0, 1, VERGE_INTERVAL_BURST), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     verge_runtime_options options = runtime_options(1);
-    options.precision_ns = 1; /* who sleeps for a nanosecond is due when somebody looks */
+    options.precision_ns = 1; /* a sleep of a nanosecond is over when the loop looks at timers next */
     (void)run_with(options, tries_all, NULL);
     assert_int_equal(close(fds[0]) + close(fds[1]), 0);
     verge_channel_destroy(channel);

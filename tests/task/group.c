@@ -38,9 +38,9 @@ static intptr_t waits_for_all(void *argument) {
     CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_now(), 30);
     CHECK(members[0].ended && members[1].ended && members[2].ended);
-    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -EPERM); /* it is over */
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -EPERM); /* the group has ended */
     CHECK_EQUAL(verge_group_begin(&group), 0);
-    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0); /* of none */
+    CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), 0); /* a group without members */
     return 0;
 }
 
@@ -60,7 +60,7 @@ static intptr_t fails(void *argument) {
     for (size_t i = 0; i < 4; i++) {
         add(&group, &members[i]);
     }
-    CHECK_EQUAL(verge_sleep(100), 0); /* the error does not wait for the wait */
+    CHECK_EQUAL(verge_sleep(100), 0); /* the error cancels the other members before anybody waits */
     CHECK(members[0].ended && members[3].ended);
     CHECK_EQUAL(verge_group_spawn(&group, member_main, &members[0]), -ECANCELED);
     CHECK_EQUAL(verge_group_wait(&group, VERGE_NEVER), -EIO);
@@ -82,7 +82,7 @@ static intptr_t cleans_up_slowly(void *argument) {
     member->slept = verge_sleep(member->duration_ns);
     CHECK_EQUAL(verge_mutex_lock_regardless(&never), 0);
     for (int i = 0; i < 100; i++) {
-        CHECK_EQUAL(verge_yield(), 0); /* takes its time, and still uses the frame of the one that waits */
+        CHECK_EQUAL(verge_yield(), 0); /* ends late, and uses the stack of the task that waits */
     }
     member->ended = true;
     return member->slept;
@@ -100,7 +100,7 @@ static intptr_t has_deadlines(void *argument) {
     CHECK(members[0].ended);
     CHECK_EQUAL(members[0].slept, -ECANCELED);
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 1);
-    /* A scope at the time of the spawn: the member's own calls time out. */
+    /* A member inherits the deadline scope in which it is spawned: its calls time out. */
     members[0] = (struct member){.duration_ns = HOUR};
     CHECK_EQUAL(verge_group_begin(&group), 0);
     CHECK_EQUAL(verge_deadline_push(&scope, 80), 0);
@@ -119,7 +119,7 @@ static void p3_deadlines_are_inherited(void **state) {
     run_virtual(2, 0, has_deadlines, NULL);
 }
 
-/* A tree: each has a group with the next. */
+/* A chain of groups: each member has a group with the next member. */
 static intptr_t nests(void *argument) {
     struct member *member = argument;
     verge_group group;
@@ -282,7 +282,7 @@ struct node {
     int depth;
     bool is_virtual;
     _Atomic int alive;       /* tasks of its group */
-    _Atomic int first_error; /* that one of them has returned */
+    _Atomic int first_error; /* the first error that one of them has returned */
     struct node *parent;
 };
 
@@ -290,7 +290,7 @@ static _Atomic uint64_t failed_groups, whole_groups;
 
 static intptr_t node_main(void *argument);
 
-/* The children are in the frame of the one that waits. */
+/* The children are local variables of the task that waits for them. */
 static intptr_t with_group(struct node *node) {
     struct node children[CHILDREN_MAX];
     verge_group group;

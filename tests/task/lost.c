@@ -40,7 +40,7 @@ static void end(verge_runtime *runtime) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* ThreadSanitizer knows no pthread_exit in the middle of a task. */
+/* ThreadSanitizer does not support pthread_exit in the middle of a task. */
 static void end_thread(void) {
     int before;
     if (!VERGE__TSAN) {
@@ -57,7 +57,7 @@ struct scene {
     uint32_t lost_worker;
     int fds[2];
     verge_task *deserter, *sleeper, *reader;
-    int joined; /* what the join of the deserter said */
+    int joined; /* what the join of the deserter returned */
     _Atomic int ended;
     bool is_cleaned_up;
     _Atomic bool is_ready;
@@ -69,7 +69,7 @@ static void clean_up(void *argument) {
 
 static intptr_t deserts(void *argument) {
     struct scene *scene = argument;
-    atomic_store(&scene->is_ready, true); /* whatever was spawned before on this worker waits by now */
+    atomic_store(&scene->is_ready, true); /* all tasks that were spawned on this worker before wait by now */
     while (verge_sleep(1) == 0 && atomic_load(&scene->is_ready)) {
     }
     pthread_cleanup_push(clean_up, &scene->is_cleaned_up);
@@ -81,7 +81,7 @@ static intptr_t deserts(void *argument) {
 static intptr_t sleeps(void *argument) {
     struct scene *scene = argument;
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
-    CHECK(verge_task_worker_id() != scene->lost_worker || scene->lost_worker == 0); /* it cleans up elsewhere */
+    CHECK(verge_task_worker_id() != scene->lost_worker || scene->lost_worker == 0); /* it cleans up on another worker */
     atomic_fetch_add(&scene->ended, 1);
     return 17;
 }
@@ -134,7 +134,7 @@ static void assert_all_ended(struct scene *scene) {
     assert_int_equal(close(scene->fds[1]), 0);
 }
 
-/* ---- a worker that is a thread of the runtime's ---- */
+/* ---- a worker that is a thread of the runtime ---- */
 
 static intptr_t returns_its_argument(void *argument) {
     return (intptr_t)argument;
@@ -150,7 +150,7 @@ static void t8_run_says_that_a_worker_was_lost(void **state) {
         assert_int_equal(result, 99);
         assert_all_ended(&scene);
         assert_int_equal(stats_of(runtime).tasks, 0);
-        /* It is as good as one whose worker was retired. */
+        /* The runtime goes on as if the worker had retired. */
         assert_int_equal(verge_runtime_run(runtime, returns_its_argument, &scene, &result), 0);
         assert_int_equal(result, (intptr_t)&scene);
         assert_int_equal(stats_of(runtime).workers, worker_count - 1);
@@ -235,7 +235,7 @@ static void *runs_the_deserted(void *runtime) {
     _Atomic int begun_count = 0;
     const int error = verge_runtime_run(runtime, is_deserted, &begun_count, NULL);
     (void)error;
-    return &memory; /* never returned: the last tasks end worker 0's thread */
+    return &memory; /* never reached: the last tasks end the thread of worker 0 */
 }
 
 static void t8_many_are_lost(void **state) {
@@ -250,7 +250,7 @@ static void t8_many_are_lost(void **state) {
     end(runtime);
 }
 
-/* ---- destroy runs what is left, and that deserts ---- */
+/* ---- destroy runs the tasks that are left, and these desert ---- */
 
 static void t8_destroy_goes_on(void **state) {
     (void)state;
@@ -274,7 +274,7 @@ struct shared {
 static intptr_t locks_and_deserts(void *argument) {
     struct shared *shared = argument;
     CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
-    CHECK_EQUAL(verge_condition_broadcast(&shared->condition), 0); /* it wants the mutex again, and cannot have it */
+    CHECK_EQUAL(verge_condition_broadcast(&shared->condition), 0); /* the woken task needs the mutex again */
     atomic_store(&shared->is_locked, true);
     if (shared->stops_before) {
         verge_runtime_stop(verge_task_runtime());
@@ -317,7 +317,7 @@ static intptr_t shares(void *argument) {
     struct shared *shared = argument;
     verge_task *waiting = spawn(waits, shared);
     verge_task *locking = spawn(locks, shared);
-    while (atomic_load(&shared->waiting_count) < 1) { /* wherever it runs */
+    while (atomic_load(&shared->waiting_count) < 1) { /* on any worker */
         CHECK_EQUAL(verge_yield(), 0);
     }
     CHECK_EQUAL(spawn_at(NULL, 1, locks_and_deserts, shared, NULL), 0);
@@ -351,7 +351,7 @@ static intptr_t is_not_cancelled(void *argument) {
     CHECK_EQUAL(pthread_cancel(pthread_self()), 0);
     CHECK_EQUAL(verge_sleep(MS), 0);
     CHECK_EQUAL(verge_send(fds[0], "x", 1, 0, VERGE_NEVER), 1);
-    CHECK_EQUAL(read(fds[1], &byte, 1), 1); /* where a thread may be cancelled */
+    CHECK_EQUAL(read(fds[1], &byte, 1), 1); /* a cancellation point */
     CHECK_EQUAL(close(fds[0]) + close(fds[1]), 0);
     return 0;
 }
@@ -394,7 +394,7 @@ static intptr_t allows_to_be_cancelled(void *argument) {
 static intptr_t joins_the_cancelled(void *argument) {
     (void)argument;
     verge_task *task = spawn_on(1, allows_to_be_cancelled, NULL);
-    const int error = verge_task_join(task, NULL, VERGE_NEVER); /* the end, or the stop that it brings */
+    const int error = verge_task_join(task, NULL, VERGE_NEVER); /* lost, or cancelled by the stop that follows */
     CHECK(error == -EOWNERDEAD || error == -ECANCELED);
     return 0;
 }

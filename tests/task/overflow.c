@@ -12,7 +12,7 @@
 
 #include "task/support.h"
 
-/* ---- a child that faults, and what it leaves ---- */
+/* ---- a child process that faults: its exit status, and what it has written ---- */
 
 struct remains {
     int status;
@@ -27,7 +27,7 @@ static void die_in_a_child(void (*body)(void), struct remains *remains) {
     if (child == 0) {
         const struct rlimit no_core = {0, 0};
         (void)setrlimit(RLIMIT_CORE, &no_core);
-        (void)signal(SIGSEGV, SIG_DFL); /* not cmocka's, and no sanitizer's */
+        (void)signal(SIGSEGV, SIG_DFL); /* neither cmocka's handler nor a sanitizer's */
         (void)dup2(ends[1], STDERR_FILENO);
         body();
         _exit(0);
@@ -48,7 +48,7 @@ static void assert_segfault(const struct remains *remains) {
     assert_int_equal(WTERMSIG(remains->status), SIGSEGV);
 }
 
-/* Goes down by a page at a time, and cannot become a loop. NOLINTNEXTLINE(misc-no-recursion): that is the point */
+/* Uses a page of stack in each call. The compiler cannot make a loop of it. NOLINTNEXTLINE(misc-no-recursion) */
 static __attribute__((noinline)) int go_deep(int depth) {
     volatile char page[4096] = {0};
     page[depth % 4096] = (char)depth;
@@ -135,7 +135,7 @@ static void t6_an_overflow_names_its_task(void **state) {
     }
 }
 
-/* ---- what is no overflow ---- */
+/* ---- faults that are no overflow ---- */
 
 static intptr_t touches_what_is_forbidden(void *argument) {
     (void)argument;

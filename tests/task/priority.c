@@ -20,11 +20,11 @@ int __wrap_sched_yield(void);
 static struct {
     _Atomic bool has_slept;
     _Atomic bool has_yielded;
-    _Atomic bool may_go_on; /* the thread that is waited for */
-    _Atomic uint32_t *word; /* what the other is to sleep on; NULL: any */
+    _Atomic bool may_go_on; /* the thread that is waited for may go on */
+    _Atomic uint32_t *word; /* the word on which the other thread must sleep; NULL: any */
 } meeting;
 
-static _Thread_local bool is_watched; /* in a call of the library's */
+static _Thread_local bool is_watched; /* this thread is in a call of the library */
 
 int __wrap_sched_yield(void) {
     if (is_watched) {
@@ -41,7 +41,7 @@ static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until
         atomic_store(&meeting.has_slept, true);
         atomic_store(&meeting.may_go_on, true);
     }
-    return false; /* the kernel's part follows */
+    return false; /* the library now calls the kernel */
 }
 
 static void begin_meeting(_Atomic uint32_t *word) {
@@ -108,11 +108,11 @@ static void *notifies(void *runtime) {
 static pthread_t notifier;
 
 static intptr_t ends_when_it_is_notified(void *runtime) {
-    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* not before there is a run to stop */
+    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* started here, because it stops the run */
     while (!atomic_load(&is_notifying)) {
         (void)verge_yield();
     }
-    is_watched = true; /* this thread, from here to the end of the run */
+    is_watched = true; /* from here to the end of the run */
     return 0;
 }
 

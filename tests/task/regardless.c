@@ -18,7 +18,7 @@ static intptr_t works_for_an_hour(void *argument) {
     return 42;
 }
 
-/* Cancels its parent again and again, while that waits. */
+/* Cancels its parent again and again, while the parent waits. */
 static intptr_t cancels_often(void *parent) {
     for (int i = 0; i < 10; i++) {
         CHECK_EQUAL(verge_sleep(HOUR / 20), 0);
@@ -29,7 +29,7 @@ static intptr_t cancels_often(void *parent) {
 
 static intptr_t joins_its_child(void *argument) {
     (void)argument;
-    struct family family = {.mutex = VERGE_MUTEX_INIT}; /* the child uses it: it must not go before */
+    struct family family = {.mutex = VERGE_MUTEX_INIT}; /* used by the child: the child must end first */
     verge_deadline scope;
     intptr_t result = 0;
     family.child = spawn(works_for_an_hour, &family);
@@ -42,7 +42,7 @@ static intptr_t joins_its_child(void *argument) {
     CHECK_EQUAL(verge_now(), HOUR);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     CHECK(verge_task_is_cancelled());
-    CHECK_EQUAL(verge_sleep(1), -ECANCELED); /* that it was cancelled stays so */
+    CHECK_EQUAL(verge_sleep(1), -ECANCELED); /* the task stays cancelled */
     CHECK_EQUAL(verge_task_join_regardless(canceller, NULL), 0);
     return 0;
 }
@@ -89,7 +89,7 @@ static void bad_input_is_refused(void **state) {
     run_tasks(1, joins_wrongly, NULL);
 }
 
-/* ---- races: who cancels and who ends are on workers of their own ---- */
+/* ---- races: the task that cancels and the one that ends are on different workers ---- */
 
 enum { race_rounds = fewer_under_tsan(2000) };
 

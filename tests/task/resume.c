@@ -12,7 +12,7 @@
 
 static _Atomic bool is_to_sleep;
 
-/* The worker has made up its mind how long to wait. */
+/* At this step, the worker has decided how long to wait. */
 static void suspend_while_it_waits(const char *step) {
     if (is_step(step, "runner: wait") && atomic_exchange(&is_to_sleep, false)) {
         suspend_for(8 * HOUR);

@@ -31,13 +31,13 @@ static intptr_t sleeps_a_day(void *argument) {
     return 0;
 }
 
-/* ---- the worker is moving a task when the runtime stops: nobody has it in his list, and yet it is cancelled ---- */
+/* ---- a stop while a worker moves a task: the task is in no worker's list, and is cancelled all the same ---- */
 
 static struct {
     verge_runtime *runtime;
     _Atomic bool is_begun; /* the task that is to move runs, or waits */
     _Atomic bool is_under_way;
-    _Atomic bool is_cancelled; /* worker 0 has cancelled all that it had */
+    _Atomic bool is_cancelled; /* worker 0 has cancelled all of its tasks */
 } move;
 
 static void stop_while_it_moves(const char *step) {
@@ -46,7 +46,7 @@ static void stop_while_it_moves(const char *step) {
         await(&move.is_cancelled);
     } else if (is_step(step, "stop: cancelled") && verge_task_worker_id() == VERGE_WORKER_ANY &&
                atomic_load(&move.is_under_way)) {
-        atomic_store(&move.is_cancelled, true); /* by worker 0: the other one awaits it */
+        atomic_store(&move.is_cancelled, true); /* by worker 0: the other worker waits for this */
     }
 }
 
@@ -84,15 +84,15 @@ static void t5_a_stop_reaches_a_task_that_changes_its_worker(void **state) {
     }
 }
 
-/* ---- a worker retires while a task is coming to it from another one that retires: it gives that one away, too ---- */
+/* ---- a task moves from one worker that retires to another one that retires, too: it moves once more ---- */
 
 enum { guest_count = 8 };
 
 static struct {
     verge_runtime *runtime;
     atomic_int begun_count;
-    _Atomic bool is_asked;   /* worker 2 is to retire: a task has come to it that does not wait yet */
-    _Atomic bool has_looked; /* it has, and found nothing to give away */
+    _Atomic bool is_asked;   /* worker 2 must retire: a task that does not wait yet has come to it */
+    _Atomic bool has_looked; /* worker 2 has looked for tasks to give away, and found none */
 } inn;
 
 static bool has_tasks(verge__runner *runner) {
@@ -115,7 +115,7 @@ static void retire_the_host(const char *step) {
 static intptr_t is_a_guest(void *argument) {
     (void)argument;
     atomic_fetch_add(&inn.begun_count, 1);
-    CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED); /* no timer of his wakes his worker */
+    CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED); /* without a timer, which would wake its worker */
     return 0;
 }
 
@@ -146,9 +146,9 @@ static void who_comes_to_a_worker_that_retires_goes_on(void **state) {
     assert_true(inn.is_asked && inn.has_looked);
 }
 
-/* ---- spawns that fail count for nothing ---- */
+/* ---- spawns that fail are not counted as tasks ---- */
 
-/* Stacks are taken 16 at a time, and the tables that know them have room for 1,024 at first. */
+/* Stacks are taken 16 at a time, and the store's tables have room for 1,024 at first. */
 enum { spawned_count = 1024 - 16 };
 
 static atomic_int ended_count;
@@ -164,7 +164,7 @@ static intptr_t ends(void *argument) {
     return 0;
 }
 
-/* Says no when all tasks have ended, the first one of all included. */
+/* Refuses when all tasks have ended, including the first task of the run. */
 static void *allocate_or_refuse(void *context, size_t size, size_t alignment) {
     (void)context;
     if (!atomic_load(&is_refusing)) {
@@ -200,7 +200,7 @@ static intptr_t ends_while_another_spawns(void *argument) {
 static void run_returns_while_another_fails_to_spawn(void **state) {
     (void)state;
     if (VERGE__TSAN) {
-        skip(); /* more flows than it has room for */
+        skip(); /* more tasks than ThreadSanitizer has room for */
     }
     const verge_allocator allocator = {.allocate = allocate_or_refuse, .release = release};
     verge_runtime_options options = runtime_options(1);
@@ -231,12 +231,12 @@ struct arrival {
     verge_runtime *runtime;
     _Atomic bool is_starting;
     _Atomic bool has_come;
-    _Atomic uint32_t index; /* 0: it is not there yet */
+    _Atomic uint32_t index; /* of the worker; 0: it is not there yet */
 };
 
 static struct arrival arrival;
 
-/* The threads are started, and the runtime's lock is taken by who adds another: it has to wait, or it has none. */
+/* At this step all threads are started. A worker that is added now must wait, or it would get no thread. */
 static void come_while_it_starts(const char *step) {
     if (is_step(step, "run: threads started")) {
         atomic_store(&arrival.is_starting, true);
@@ -291,7 +291,7 @@ static struct {
     _Atomic bool is_used;
 } outside;
 
-/* The loop has seen that there is nothing to do, and is about to wait for ever. */
+/* At this step the loop has seen that there is nothing to do, and is about to wait for ever. */
 static void come_while_it_waits(const char *step) {
     if (is_step(step, "virtual: wait for ever") && !atomic_exchange(&outside.is_waiting, true)) {
         await(&outside.is_added);
@@ -320,7 +320,7 @@ static intptr_t waits_for_ever(void *argument) {
     struct visit *visit = argument;
     CHECK_EQUAL(pthread_create(&visit->thread, NULL, visit->visitor, verge_task_runtime()), 0);
     const int reason = verge_sleep_until(VERGE_NEVER);
-    CHECK_EQUAL(pthread_join(visit->thread, NULL), 0); /* the runtime is there until its stop has returned */
+    CHECK_EQUAL(pthread_join(visit->thread, NULL), 0); /* until stop has returned, the runtime must exist */
     return reason;
 }
 
@@ -333,8 +333,8 @@ static void t7_a_worker_may_come_from_outside(void **state) {
     steps_end();
 }
 
-/* The loop has seen that there is nothing to do; the worker comes; the loop says that all workers wait, the new one
- * too, which it has not opened yet; a task comes for it. */
+/* The order of events: the loop has seen that there is nothing to do. A worker is added. The loop marks its workers as
+ * waiting, though it has not opened the new one yet. A task comes for the new worker. */
 static void come_before_it_waits(const char *step) {
     if (is_step(step, "virtual: idle") && !atomic_exchange(&outside.is_waiting, true)) {
         await(&outside.is_added);
@@ -367,7 +367,7 @@ static void t7_a_worker_that_is_not_open_yet_is_used_from_outside(void **state) 
     steps_end();
 }
 
-/* ---- a second join, after the end and before the first one has returned ---- */
+/* ---- a second join, after the task has ended and before the first join has returned ---- */
 
 static intptr_t joins(void *task) {
     return verge_task_join(task, NULL, VERGE_NEVER);
@@ -385,7 +385,7 @@ static intptr_t joins_an_ended_task_that_is_being_joined(void *argument) {
     verge_task *first = spawn_on(1, joins, task);
     CHECK_EQUAL(verge_sleep(1), 0);
     while (stats_of(verge_task_runtime()).tasks ==
-           3) { /* worker 1 comes after worker 0: it has not resumed the first when the task has ended */
+           3) { /* when the task has ended, worker 1 has not yet resumed the first joiner */
         CHECK_EQUAL(verge_yield(), 0);
     }
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -EBUSY);
@@ -412,7 +412,7 @@ static void deadlines_reach_to_the_end_of_time(void **state) {
     (void)run_virtual(2, 0, sleeps_to_the_end, NULL);
 }
 
-/* ---- timers that were cancelled are no time to move to ---- */
+/* ---- the clock does not move to the deadlines of cancelled timers ---- */
 
 static intptr_t sleeps_a_second(void *argument) {
     (void)argument;
@@ -442,7 +442,7 @@ static intptr_t joins_with_time_to_spare(void *argument) {
     pthread_t thread;
     CHECK_EQUAL(pthread_create(&thread, NULL, stops_when_it_waits, verge_task_runtime()), 0);
     CHECK_EQUAL(verge_sleep_until(VERGE_NEVER), -ECANCELED);
-    CHECK_EQUAL(pthread_join(thread, NULL), 0); /* the runtime is there until its stop has returned */
+    CHECK_EQUAL(pthread_join(thread, NULL), 0); /* until stop has returned, the runtime must exist */
     CHECK_EQUAL(verge_now(), SECOND);
     return 0;
 }
@@ -464,8 +464,8 @@ static struct {
     _Atomic bool may_release;
     _Atomic bool is_woken;
     _Atomic bool is_offering;
-    _Atomic bool has_returned; /* the run */
-    _Atomic bool was_late;     /* the thread outside was still in the runtime then */
+    _Atomic bool has_returned; /* the run has returned */
+    _Atomic bool was_late;     /* the run returned while the thread outside was still in the runtime */
 } last_wake;
 
 static _Thread_local bool is_outside;
@@ -513,7 +513,7 @@ static intptr_t keeps_its_worker_busy(void *argument) {
     (void)verge_yield();
     atomic_store(&last_wake.may_release, true);
     while (!atomic_load(&last_wake.is_offering) && !atomic_load(&last_wake.is_woken)) {
-        (void)sched_yield(); /* without letting go of the worker: so the other task is offered to others */
+        (void)sched_yield(); /* keeps the worker, so that the other task is offered to other workers */
     }
     return 0;
 }
@@ -522,7 +522,7 @@ static void run_waits_for_who_wakes_its_last_task(void **state) {
     (void)state;
     enum { ATTEMPTS_MAX = 2000 };
     int attempts = 0;
-    for (bool has_offered = false; !has_offered; attempts++) { /* not if the other worker had taken the task */
+    for (bool has_offered = false; !has_offered; attempts++) { /* no offer if the other worker took the task */
         assert_true(attempts < ATTEMPTS_MAX);
         memset(&last_wake, 0, sizeof(last_wake));
         last_wake.runtime = create(runtime_options(2));

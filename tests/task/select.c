@@ -15,7 +15,7 @@ static void fill(verge_channel *channel, uint64_t item) {
     CHECK_EQUAL(verge_channel_send(channel, &item, 0), 0);
 }
 
-/* ---- what need not wait ---- */
+/* ---- cases that need not wait ---- */
 
 static intptr_t takes_what_is_there(void *argument) {
     (void)argument;
@@ -32,7 +32,7 @@ static intptr_t takes_what_is_there(void *argument) {
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* there is room now */
     CHECK_EQUAL(cases[1].result, 0);
     CHECK_EQUAL(verge_channel_close(empty), 0);
-    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0); /* a closed channel has nobody wait */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0); /* nobody waits in a closed channel */
     CHECK_EQUAL(cases[0].result, -EPIPE);
     CHECK_EQUAL(verge_channel_receive(full, &received, 0), 0);
     CHECK_EQUAL(received, 7);
@@ -76,7 +76,7 @@ static intptr_t gets_nothing(void *argument) {
     cases[1] = verge_case_condition(&condition, &other);
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_mutex_unlock(&other), 0);
-    CHECK_EQUAL(verge_select(cases, 1, 0), -ETIMEDOUT); /* the mutex is still there */
+    CHECK_EQUAL(verge_select(cases, 1, 0), -ETIMEDOUT); /* a try does not give the mutex up */
     CHECK_EQUAL(verge_mutex_unlock(&mutex), 0);
     for (size_t i = 0; i <= VERGE_SELECT_DESCRIPTORS_MAX; i++) {
         cases[i] = verge_case_poll(-1, POLLIN);
@@ -85,7 +85,7 @@ static intptr_t gets_nothing(void *argument) {
     fill(channel, 3);
     cases[0] = verge_case_receive(channel, &item);
     cases[1] = verge_case_join(NULL, NULL);
-    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL); /* and nothing has happened */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), -EINVAL); /* nothing is received: the item is still there */
     CHECK_EQUAL(verge_channel_count(channel), 1);
     verge_channel_destroy(channel);
     CHECK_EQUAL(verge_select(NULL, 0, verge_now() + 10), -ETIMEDOUT);
@@ -142,7 +142,7 @@ static intptr_t signals_later(void *argument) {
     return 3;
 }
 
-/* In a world where nothing else happens: which case it is, and at what time. */
+/* Which case a select must return, and at what time, if only the helper does something. */
 struct expectation {
     verge_task_function helper; /* NULL: none */
     intptr_t helper_result;
@@ -183,7 +183,7 @@ static intptr_t waits_for_each(void *argument) {
         CHECK_EQUAL(verge_now(), start_ns + expected->after_ns);
         CHECK_EQUAL(item, expected->helper == sends_later ? 42 : 0);
         CHECK_EQUAL(tick.scheduled_ns, expected->index == TICK ? start_ns + 600 : 0);
-        CHECK_EQUAL(verge_mutex_unlock(&scene->mutex), 0); /* it has it, whatever happened */
+        CHECK_EQUAL(verge_mutex_unlock(&scene->mutex), 0); /* the task holds the mutex, whatever the result */
         if (helper != NULL) {
             CHECK_EQUAL(join(helper), expected->helper_result);
         }
@@ -260,14 +260,14 @@ static intptr_t gives_up(void *argument) {
     CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 90);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
-    CHECK_EQUAL(verge_select(cases, 3, 100), 2); /* both at once: something happened */
+    CHECK_EQUAL(verge_select(cases, 3, 100), 2); /* a case and the deadline at once: the case counts */
     CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 2);
     verge_task *task = spawn(selects_for_ever, scene);
     CHECK_EQUAL(verge_sleep(10), 0);
     CHECK_EQUAL(verge_task_cancel(task), 0);
     CHECK_EQUAL(join(task), -ECANCELED);
     CHECK_EQUAL(verge_channel_receive(scene->out, &item, 0), 0);
-    CHECK_EQUAL(verge_channel_count(scene->out), 0); /* what it would have sent did not come after */
+    CHECK_EQUAL(verge_channel_count(scene->out), 0); /* the case that was not chosen sends nothing later */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* T3 */
@@ -313,7 +313,7 @@ static void k2_no_place_is_better(void **state) {
     int counts[5] = {0};
     run_virtual(1, 0, chooses_often, counts);
     for (size_t i = 0; i < 5; i++) {
-        assert_in_range(counts[i], 850, 1150); /* the same every time, as time is virtual */
+        assert_in_range(counts[i], 850, 1150); /* in virtual time, the counts are the same in every run */
     }
 }
 
@@ -335,8 +335,8 @@ static intptr_t signals_the_other(void *argument) {
     CHECK_EQUAL(verge_sleep(1), 0);
     verge_task *second = spawn_on(1, waits_for_signal, scene);
     CHECK_EQUAL(verge_sleep(1), 0);
-    fill(scene->in, 1);                                        /* goes to the first, */
-    CHECK_EQUAL(verge_condition_signal(&scene->condition), 0); /* which does not get this one, too */
+    fill(scene->in, 1);                                        /* the item goes to the first task, */
+    CHECK_EQUAL(verge_condition_signal(&scene->condition), 0); /* so the signal goes to the second */
     CHECK_EQUAL(join(first), 1);
     CHECK_EQUAL(join(second), 0);
     return 0;
@@ -376,7 +376,7 @@ static intptr_t polls(void *argument) {
         CHECK_EQUAL(verge_read(pairs[i].near, &byte, 1, VERGE_NEVER), 1);
         CHECK_EQUAL(join(writer), 0);
     }
-    verge_task *sender = spawn_on(1, sends_later, scene); /* a channel while descriptors are waited for */
+    verge_task *sender = spawn_on(1, sends_later, scene); /* the select is woken by a channel, not by a descriptor */
     CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), 1);
     CHECK_EQUAL(item, 42);
     CHECK_EQUAL(join(sender), 1);
@@ -405,7 +405,7 @@ static void waits_for_descriptors(void **state) {
     verge_channel_destroy(scene.in);
 }
 
-/* As many as there may be, and more of them in an epoll descriptor. */
+/* As many descriptors as a select allows, and even more of them by way of an epoll descriptor. */
 static intptr_t polls_many(void *argument) {
     (void)argument;
     struct pair pairs[VERGE_SELECT_DESCRIPTORS_MAX];
@@ -463,7 +463,8 @@ static void a_poll_is_cancelled(void **state) {
 
 /* ---- K1 on real threads: everything at the same moment ---- */
 
-/* Sends and receives by turns, whatever comes first; each item that was sent is received or is there in the end. */
+/* Sends or receives, whichever is possible first. In the end, each item that was sent was received or is still
+ * there. */
 static intptr_t passes_items(void *argument) {
     struct scene *scene = argument;
     const struct pair pair = open_pair();
@@ -478,7 +479,7 @@ static intptr_t passes_items(void *argument) {
             (verge_case){0},
         };
         state = state * 6364136223846793005U + 1442695040888963407U;
-        if ((state >> 60) < 3) { /* with an operation */
+        if ((state >> 60) < 3) { /* also waits for a descriptor */
             cases[4] = verge_case_poll(pair.near, POLLIN);
         }
         const size_t first = (state >> 50) % 4;
@@ -572,8 +573,8 @@ static void a_hundred_thousand_waiters(void **state) {
     verge_channel_destroy(scene.in);
 }
 
-/* Each in a task of its own. Where each guard of a stack is a mapping, there is room for fewer tasks; ThreadSanitizer
- * has room for some hundreds. */
+/* Each waiter is a task. If the guard of each stack is a mapping of its own, there is room for fewer tasks.
+ * ThreadSanitizer has room for some hundreds. */
 enum { TASKS_MAX = VERGE__TSAN ? 200 : 100000, TASKS_MIN = VERGE__TSAN ? 200 : 20000 };
 
 static intptr_t receives_its_number(void *argument) {
@@ -581,7 +582,7 @@ static intptr_t receives_its_number(void *argument) {
     uint64_t item = 0;
     const uint64_t number = scene->count++;
     const int error = verge_channel_receive(scene->in, &item, VERGE_NEVER);
-    CHECK(error != 0 || item == number); /* who came first is served first */
+    CHECK(error != 0 || item == number); /* the waiters get items in the order in which they came */
     return error;
 }
 

@@ -27,7 +27,7 @@ enum {
 
 enum fate { NOT_SENT, SENT, RECEIVED };
 
-/* What a player waits in; the count of cases is 0 while it does not. */
+/* The call in which a player waits. The count of cases is 0 while the player does not wait. */
 struct wait {
     verge_case cases[CASES_MAX];
     size_t count;
@@ -57,7 +57,7 @@ static struct {
     enum fate fates[ITEMS_MAX];
     uint32_t places[ITEMS_MAX]; /* the channel that it was sent to */
     uint64_t now_ns;
-    uint64_t selected, timed_out, tried_in_vain; /* of all seeds: that it is worth the while */
+    uint64_t selected, timed_out, tried_in_vain; /* of all seeds, to check that these things do happen */
 } world;
 
 static size_t below(struct player *player, size_t bound) {
@@ -106,19 +106,19 @@ static void look_at_the_clock(void) {
     world.now_ns = now_ns;
 }
 
-/* ---- what has happened, as far as the callers know ---- */
+/* ---- what the callers know of each item ---- */
 
 static void has_sent(uint32_t item, const verge_channel *channel) {
     CHECK(world.fates[item] != SENT);
     world.places[item] = (uint32_t)channel_index(channel);
     if (world.fates[item] == NOT_SENT) {
         world.fates[item] = SENT;
-    } else { /* its receiver was told first */
+    } else { /* its receiver's call has returned before the sender's */
         CHECK_EQUAL(world.fates[item], RECEIVED);
     }
 }
 
-/* The sender may not have been told yet that its item is gone. */
+/* The sender's call may not have returned yet. */
 static void has_received(struct player *player, uint32_t item, const verge_channel *channel) {
     const size_t place = channel_index(channel), sender = item / ROUNDS;
     CHECK(item < ITEMS_MAX && world.fates[item] != RECEIVED);
@@ -212,7 +212,7 @@ static void account(struct player *player, const verge_case *one, uint32_t item,
     }
 }
 
-/* A try fails only if each of its cases would have to wait, and tells a cancelled task so (T4). */
+/* A try fails only if each of its cases would have to wait. In a cancelled task it returns -ECANCELED (T4). */
 static void check_failed_try(const struct player *player, int error, size_t count) {
     for (size_t i = 0; i < count; i++) {
         CHECK(must_wait(player, &player->wait.cases[i], verge_now()));
@@ -354,7 +354,7 @@ static intptr_t player_main(void *argument) {
 
 /* ---- worlds ---- */
 
-/* What a runtime remembers of the worlds before. */
+/* Resets what the runtime has kept from earlier worlds. */
 static void forget(verge_runtime *runtime) {
     atomic_store(&runtime->next_runner, 0);
     for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
@@ -394,7 +394,7 @@ static void close_world(void) {
     }
 }
 
-/* An item that was received was sent: what a player says of its sends is in sent_count. */
+/* Each item that was received counts as sent: sent_count has how many sends of a player returned 0. */
 static void check_counts(void) {
     for (size_t i = 0; i <= PLAYERS_MAX; i++) {
         for (uint32_t k = 0; k < ROUNDS; k++) {

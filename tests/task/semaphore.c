@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphore, read-write lock, once: order, deadlines, cancellation, one by one; then random tasks against what must
- * hold at any time; then real threads and tasks. */
+/* Semaphore, read-write lock, once. First order, deadlines and cancellation, one by one. Then random tasks, with checks
+ * of what must hold at any time. Then real threads and tasks. */
 #include <pthread.h>
 
 #include "task/support.h"
@@ -28,9 +28,9 @@ static intptr_t takes_in_order(void *argument) {
     (void)argument;
     verge_semaphore semaphore = VERGE_SEMAPHORE_INIT(2);
     struct taker takers[] = {
-        {&semaphore, 3, 0, VERGE_NEVER, 0}, /* too much for now, and in front of */
-        {&semaphore, 1, 0, VERGE_NEVER, 0}, /* one that would have room */
-        {&semaphore, 9, 0, 1000, 0},        /* gives up, which lets the next one in */
+        {&semaphore, 3, 0, VERGE_NEVER, 0}, /* wants more than is available */
+        {&semaphore, 1, 0, VERGE_NEVER, 0}, /* wants less, and waits behind the first */
+        {&semaphore, 9, 0, 1000, 0},        /* gives up, so the next one gets what it wants */
         {&semaphore, 1, 0, VERGE_NEVER, 0}, {&semaphore, 1, 0, VERGE_NEVER, 0}, /* is cancelled */
     };
     verge_task *tasks[COUNT_OF(takers)];
@@ -41,9 +41,9 @@ static intptr_t takes_in_order(void *argument) {
     CHECK_EQUAL(verge_semaphore_acquire(&semaphore, 1, 0), -ETIMEDOUT); /* nobody overtakes */
     CHECK_EQUAL(semaphore.available, 2);
     CHECK_EQUAL(verge_sleep_until(100), 0);
-    CHECK_EQUAL(verge_semaphore_release(&semaphore, 1), 0); /* 3: the first */
+    CHECK_EQUAL(verge_semaphore_release(&semaphore, 1), 0); /* now 3 are available: the first gets them */
     CHECK_EQUAL(verge_sleep_until(200), 0);
-    CHECK_EQUAL(verge_semaphore_release(&semaphore, 3), 0); /* the second; 2 are left, and not enough for the third */
+    CHECK_EQUAL(verge_semaphore_release(&semaphore, 3), 0); /* the second gets 1; 2 are left, too few for the third */
     CHECK_EQUAL(verge_sleep_until(300), 0);
     CHECK_EQUAL(semaphore.available, 2);
     CHECK_EQUAL(verge_task_cancel(tasks[4]), 0);
@@ -94,7 +94,7 @@ static intptr_t visits_in_order(void *argument) {
     (void)argument;
     verge_rwlock lock = VERGE_RWLOCK_INIT;
     struct visitor visitors[] = {
-        {&lock, false, 100, 0}, {&lock, false, 50, 0}, {&lock, true, 100, 0},  /* waits for both */
+        {&lock, false, 100, 0}, {&lock, false, 50, 0}, {&lock, true, 100, 0},  /* the writer waits for both readers */
         {&lock, false, 10, 0},  {&lock, false, 20, 0}, {&lock, true, 1000, 0}, /* readers do not starve writers */
     };
     verge_task *tasks[COUNT_OF(visitors)];
@@ -141,7 +141,7 @@ static struct {
     uint64_t got, gave_up;
 } world;
 
-/* Whenever the clock has moved, nobody waits who could go in: time moves only when no task can run. */
+/* When the clock has moved, no waiter could be served: time moves only when no task can run. */
 static void look_at_the_clock(void) {
     const uint64_t now_ns = verge_now();
     if (now_ns != world.now_ns) {

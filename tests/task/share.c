@@ -16,7 +16,7 @@ static struct {
     _Atomic int ended_count;
 } crowd;
 
-/* Keeps its worker until all of them have come. */
+/* Keeps its worker until a task has run on each worker. */
 static intptr_t waits_for_all_workers(void *argument) {
     (void)argument;
     (void)atomic_fetch_or(&crowd.seen, UINT32_C(1) << verge_task_worker_id());
@@ -44,7 +44,7 @@ static void a_task_that_spawns_many_fills_all_workers(void **state) {
     (void)run_tasks(WORKERS, spawns_many, NULL);
 }
 
-/* ---- a task that computes does not keep the ready ones ---- */
+/* ---- a task that computes does not keep other ready tasks from running ---- */
 
 static intptr_t sets_flag(void *argument) {
     atomic_store((_Atomic bool *)argument, true);
@@ -74,7 +74,7 @@ static intptr_t computes_until_it_is_told(void *argument) {
     return 0;
 }
 
-/* The workers take turns: the first and the last are for the same one. */
+/* Tasks from outside go to the workers in turn. So the first and the last task are for the same worker. */
 static void a_task_from_outside_does_not_wait_for_a_busy_worker(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(2));
@@ -87,7 +87,7 @@ static void a_task_from_outside_does_not_wait_for_a_busy_worker(void **state) {
     end_runtime(runtime);
 }
 
-/* ---- placed by name ---- */
+/* ---- placed by the id of a worker ---- */
 
 struct place {
     uint32_t worker;
@@ -126,7 +126,7 @@ static intptr_t places_by_name(void *argument) {
     }
     for (uint32_t i = 0; i < WORKERS; i++) {
         CHECK_EQUAL(join(tasks[i]), 0);
-        CHECK_EQUAL(verge_task_worker_id(), 0); /* the first task of a run stays, too */
+        CHECK_EQUAL(verge_task_worker_id(), 0); /* the first task of a run also stays on its worker */
     }
     for (uint32_t i = 0; i < WORKERS; i++) {
         verge_channel_destroy(channels[i]);
@@ -229,7 +229,7 @@ static void deadlines_of_operations_follow_their_tasks(void **state) {
 static intptr_t adds_a_worker(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_runtime_add_worker(verge_task_runtime(), NULL), 0);
-    CHECK_EQUAL(verge_sleep(MS), 0); /* its loop has come by: from here on this worker shares */
+    CHECK_EQUAL(verge_sleep(MS), 0); /* its loop has made a round: from here on this worker shares */
     return computes_until_the_other_has_run(NULL);
 }
 

@@ -46,7 +46,7 @@ static intptr_t stopped_in_lock(void *argument) {
     struct stopping *stopping = argument;
     begins(stopping);
     const int result = verge_mutex_lock(&stopping->mutex, VERGE_NEVER);
-    if (result == 0) { /* T2: it was handed over at the same moment */
+    if (result == 0) { /* T2: the mutex was handed over at the same moment */
         CHECK_EQUAL(verge_mutex_unlock(&stopping->mutex), 0);
     }
     return is_stopped(stopping, result == 0 ? -ECANCELED : result);
@@ -87,7 +87,7 @@ static intptr_t stopped_in_join(void *argument) {
     verge_task *task = spawn(stopped_in_sleep, argument);
     begins(argument);
     const int result = verge_task_join(task, NULL, VERGE_NEVER);
-    if (result != 0) { /* T2: 0 if it ended at the same moment */
+    if (result != 0) { /* T2: the result is 0 if the task ended at the same moment */
         CHECK_EQUAL(verge_task_detach(task), 0);
     }
     return is_stopped(argument, result == 0 ? -ECANCELED : result);
@@ -120,7 +120,7 @@ static void t5_stop_wakes_all_and_they_run_to_their_end(void **state) {
         struct stopping stopping = {0};
         verge_manual_clock clock = {0};
         verge_runtime_options options = runtime_options(2);
-        if (virtual) { /* the allocator is for one thread */
+        if (virtual) { /* the test's allocator is for one thread only */
             options.virtual_clock = &clock;
             options.allocator = &memory.allocator;
         }
@@ -151,7 +151,8 @@ static intptr_t begins_cancelled(void *argument) {
     return 0;
 }
 
-/* Sleepers never resumed when the runtime is destroyed: here even tasks that never began run to their end. */
+/* When a runtime is destroyed, sleepers must be resumed, not dropped. Even tasks that have not begun run to their
+ * end. */
 static void seed003_destroy_leaves_nobody_behind(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(2));
@@ -204,7 +205,7 @@ static void a_runtime_that_runs_is_busy(void **state) {
     end_runtime(runtime);
 }
 
-/* ---- a stop before the run: what was there then is cancelled, whenever it runs ---- */
+/* ---- a stop before the run cancels the tasks that exist then, even if they run later ---- */
 
 static intptr_t is_cancelled_when_it_runs(void *argument) {
     bool *has_run = argument;

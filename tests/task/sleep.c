@@ -82,7 +82,7 @@ static void t1_a_sleep_is_never_early(void **state) {
     run_tasks(2, many_are_never_early, NULL);
 }
 
-/* Idle: for ten seconds nothing is pending, and nobody looks at the time. */
+/* The runtime is idle for ten seconds: nothing is pending, and nobody reads the clock. */
 static intptr_t idles_and_sleeps(void *clock) {
     verge_manual_clock_advance(clock, 10 * SECOND);
     const uint64_t before_ns = verge_now();
@@ -130,7 +130,7 @@ static void seed003_sleep_100_ms_polled_every_ms_wakes(void **state) {
     verge_manual_clock clock = {0};
     verge_runtime_options options = runtime_options(1);
     options.virtual_clock = &clock;
-    run_with(options, sleeps_while_polled, NULL); /* in ticks of 2^20 ns */
+    run_with(options, sleeps_while_polled, NULL); /* with the default precision of 2^20 ns */
 }
 
 static intptr_t sleeps_300_ms(void *argument) {
@@ -145,8 +145,8 @@ static uint64_t cpu_ns(void) {
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * US;
 }
 
-/* An idle wait of minus one millisecond would spin. What is counted is the processor's time, of which sleeping takes
- * none. On a busy machine the beginning and the end may take longer than usual, but not five times in a row. */
+/* If an idle runtime waited with a timeout of minus one millisecond, it would spin. The test measures processor time,
+ * of which a sleep needs none. On a busy machine one run may take longer than usual, but not five in a row. */
 static void seed003_an_idle_wait_waits(void **state) {
     (void)state;
     uint64_t least_ns = UINT64_MAX;
@@ -219,7 +219,7 @@ static void seed003_delay_ticks_once_a_period(void **state) {
         run_virtual(1, 0, ticks_once_a_period, &policy);
         verge_manual_clock clock = {0};
         verge_runtime_options options = runtime_options(1);
-        options.virtual_clock = &clock; /* late by up to 2^20 ns every time, and yet */
+        options.virtual_clock = &clock; /* each tick is up to 2^20 ns late, and still comes once a period */
         run_with(options, ticks_once_a_period, &policy);
     }
 }
@@ -227,7 +227,7 @@ static void seed003_delay_ticks_once_a_period(void **state) {
 static intptr_t resets(void *argument) {
     (void)argument;
     verge_interval interval;
-    CHECK_EQUAL(verge_interval_init(&interval, 0, 0, VERGE_INTERVAL_SKIP), -EINVAL); /* a zero period divides nothing */
+    CHECK_EQUAL(verge_interval_init(&interval, 0, 0, VERGE_INTERVAL_SKIP), -EINVAL); /* a period of 0 */
     CHECK_EQUAL(verge_interval_init(&interval, verge_now(), 100, VERGE_INTERVAL_SKIP), 0);
     CHECK_EQUAL(verge_interval_wait(&interval, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_interval_reset(&interval, verge_now() + 1000), 0);
@@ -292,7 +292,7 @@ static intptr_t sleeps_for_ever(void *argument) {
     return verge_sleep_until(VERGE_NEVER);
 }
 
-/* Everything that waits is bounded by a scope, without an argument of its own. */
+/* A scope bounds every waiting call, even if the call's own deadline is VERGE_NEVER. */
 static intptr_t a_scope_around(void *argument) {
     (void)argument;
     verge_mutex mutex = VERGE_MUTEX_INIT, own = VERGE_MUTEX_INIT;
@@ -368,7 +368,7 @@ static intptr_t gives_durations(void *is_checked) {
     CHECK_EQUAL(verge_task_join(task, NULL, 300 * MS), waited);
     CHECK_EQUAL(verge_task_join(task, NULL, 0), -ETIMEDOUT); /* "do not wait" */
     CHECK_EQUAL(verge_sleep_until(0), 0);
-    CHECK_EQUAL(verge_sleep_until(HOUR), 0); /* when the runtime was created */
+    CHECK_EQUAL(verge_sleep_until(HOUR), 0); /* the time at which the runtime was created */
     CHECK_EQUAL(verge_task_cancel(task), 0);
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), 0);
     return 0;

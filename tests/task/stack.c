@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks: an overflow is a fault, memory follows use, the mark shows the deepest. */
+/* Stacks: an overflow is a fault, stacks need memory only while they are used, and the high-water mark shows the
+ * deepest use. */
 #define _DEFAULT_SOURCE
 
 #include "task/stack.h"
@@ -85,7 +86,8 @@ static void the_last_one_given_is_taken_first(void **state) {
     close_store(&fixture);
 }
 
-/* A shallow task has one page; a hundred thousand of them are given back when they are done. */
+/* The stack of a shallow task needs one page. When the stacks are given back, only those in the cache keep their
+ * page. */
 static void memory_follows_use(void **state) {
     (void)state;
     enum { count = 2000 };
@@ -123,7 +125,7 @@ static void the_mark_shows_the_deepest_use(void **state) {
     ((char *)stack->low)[fixture.store.usable_size - 5 * page_size] = 1;
     assert_int_equal(stats_of(&fixture).high_water_bytes, 5 * page_size);
     verge__stack_give(&fixture.cache, stack);
-    verge__stack_cache_flush(&fixture.cache); /* gives the memory back; the mark stays */
+    verge__stack_cache_flush(&fixture.cache); /* gives the memory back; the high-water mark stays */
     assert_int_equal(stats_of(&fixture).resident_bytes, 0);
     assert_int_equal(stats_of(&fixture).high_water_bytes, 5 * page_size);
     close_store(&fixture);
@@ -170,7 +172,7 @@ static void overflow_entry(void *argument) {
 static void overflow(struct fixture *fixture) {
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer would report it */
+    (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report the fault */
     verge__stack *below = take(fixture);
     verge__stack *stack = take(fixture);
     verge__stack *above = take(fixture);
@@ -209,15 +211,15 @@ static void an_overflow_is_a_fault_on_an_older_kernel(void **state) {
     expect_clean_fault(true);
 }
 
-/* How far below its stack pointer compiled code may touch the stack first: gcc and clang with
- * -fstack-clash-protection. */
+/* With -fstack-clash-protection, the first access of a function to its frame is at most so far below the stack pointer
+ * of its caller (gcc and clang). */
 #if defined(__aarch64__)
 enum { probe_distance = 64 << 10 };
 #else
 enum { probe_distance = 4 << 10 };
 #endif
 
-/* The kernel cannot read there, either, and says so. */
+/* Whether the byte at an address can be read. If not, the write to the pipe fails with EFAULT. */
 static bool is_accessible(int pipe_fd, const char *address) {
     const ssize_t written = write(pipe_fd, address, 1);
     assert_true(written == 1 || errno == EFAULT);
@@ -230,7 +232,7 @@ static void expect_wide_guard(bool guards_by_mprotect) {
     open_store(&fixture);
     fixture.store.guards_by_mprotect = guards_by_mprotect;
     assert_int_equal(pipe(pipe_fds), 0);
-    for (int i = 0; i < 3; i++) { /* each of them is the neighbour of another */
+    for (int i = 0; i < 3; i++) { /* three stacks, one beside the other */
         const char *low = take(&fixture)->low;
         assert_true(is_accessible(pipe_fds[1], low));
         for (size_t distance = 1; distance <= probe_distance; distance += 1023) {

@@ -72,13 +72,13 @@ static inline verge_runtime_stats stats_of(verge_runtime *runtime) {
     return stats;
 }
 
-/* All checks since runtime_with were so. */
+/* Destroys the runtime, and asserts that no CHECK has failed since runtime_with. */
 static inline void end_runtime(verge_runtime *runtime) {
     assert_int_equal(verge_runtime_destroy(runtime), 0);
     assert_int_equal(atomic_load(&failed_check_count), 0);
 }
 
-/* Runs function as the first task of a new runtime, to the end; the result is function's. */
+/* Runs `function` as the first task of a new runtime, until all tasks have ended. Returns the function's result. */
 static inline intptr_t run_with(verge_runtime_options options, verge_task_function function, void *argument) {
     verge_runtime *runtime = runtime_with(options);
     intptr_t result = 0;
@@ -91,7 +91,7 @@ static inline intptr_t run_tasks(uint32_t worker_count, verge_task_function func
     return run_with(runtime_options(worker_count), function, argument);
 }
 
-/* The same in virtual time, exact to the nanosecond, from a clock that says start_ns; what it says at the end. */
+/* As run_with, but in virtual time that begins at start_ns, with a precision of 1 ns. Returns the time at the end. */
 static inline uint64_t run_virtual(uint32_t worker_count, uint64_t start_ns, verge_task_function function,
                                    void *argument) {
     verge_manual_clock clock = {start_ns};

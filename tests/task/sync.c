@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutex, condition, channel: order, deadlines, cancellation; T2 when they meet. */
+/* Mutex, condition, channel: order, deadlines, cancellation, and T2 when several of these meet. */
 #include <pthread.h>
 
 #include "task/support.h"
@@ -78,7 +78,7 @@ static intptr_t holds(void *argument) {
     CHECK_EQUAL(verge_sleep(100), 0);
     CHECK_EQUAL(shared->count, 0);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
-    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0); /* after those who came first */
+    CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0); /* after the tasks that waited before */
     CHECK_EQUAL(shared->count, 3);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     for (int i = 0; i < 5; i++) {
@@ -99,7 +99,7 @@ static intptr_t waits_for_turn(void *argument) {
     struct shared *shared = argument;
     CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     const int result = verge_condition_wait(&shared->condition, &shared->mutex, VERGE_NEVER);
-    CHECK_EQUAL(shared->inside++, 0); /* it has the mutex, whatever the result */
+    CHECK_EQUAL(shared->inside++, 0); /* the task has the mutex, whatever the result */
     CHECK_EQUAL(verge_yield(), 0);
     CHECK_EQUAL(shared->inside--, 1);
     shared->count++;
@@ -125,7 +125,7 @@ static intptr_t signals(void *argument) {
         CHECK_EQUAL(join(tasks[i]), 0);
     }
     CHECK_EQUAL(shared->count, 10);
-    CHECK_EQUAL(verge_condition_signal(&shared->condition), 0); /* nobody is there: nothing is kept */
+    CHECK_EQUAL(verge_condition_signal(&shared->condition), 0); /* nobody waits, and the signal is not kept */
     CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_condition_wait(&shared->condition, &shared->mutex, verge_now() + 5), -ETIMEDOUT);
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
@@ -225,7 +225,7 @@ static intptr_t receives_in_order(void *argument) {
     CHECK_EQUAL(verge_channel_close(channel), 0);
     CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), -EPIPE);
     CHECK_EQUAL(verge_channel_send(channel, &item, 0), -EPIPE);
-    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), 0); /* what was in it comes out */
+    CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), 0); /* items sent before the close are received */
     CHECK_EQUAL(verge_channel_receive(channel, &item, VERGE_NEVER), -EPIPE);
     verge_channel_destroy(channel);
     CHECK_EQUAL(verge_channel_create(1, 0, NULL, &channel), -EINVAL);
@@ -322,7 +322,7 @@ static void t2_what_was_sent_was_received_or_is_there(void **state) {
     verge_channel_destroy(stream.channel);
 }
 
-/* The same on real threads, where the moments are not the same by design but by chance. */
+/* The same on real threads, where a deadline and a grant meet by chance. */
 static intptr_t locks_on_time(void *argument) {
     struct shared *shared = argument;
     for (int i = 0; i < 300; i++) {
@@ -353,7 +353,7 @@ static void t2_a_lock_is_had_or_not(void **state) {
     assert_null(shared.mutex.waiting[0]);
 }
 
-/* ---- statistics: what timed out, and what was spawned ---- */
+/* ---- statistics: how many calls timed out, and how many tasks were spawned ---- */
 
 static intptr_t sleeps_a_minute(void *argument) {
     (void)argument;
@@ -371,7 +371,7 @@ static intptr_t waits_and_sleeps(void *argument) {
     CHECK_EQUAL(verge_deadline_push(&scope, verge_now() + SECOND), 0);
     CHECK_EQUAL(verge_sleep(MINUTE), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
-    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 0); /* of calls that sleep, none counts */
+    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, 0); /* sleeps do not count as timeouts */
     CHECK_EQUAL(verge_channel_receive(channel, &item, verge_now() + SECOND), -ETIMEDOUT);
     CHECK_EQUAL(verge_channel_send(channel, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_channel_send(channel, &item, verge_now() + SECOND), -ETIMEDOUT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain threads and tasks: mutex, condition and channel are the same to both. */
+/* Plain threads and tasks use the same mutexes, conditions and channels. */
 #include <pthread.h>
 
 #include "task/support.h"
@@ -42,7 +42,7 @@ static void a_thread_waits_for_itself_in_vain(void **state) {
     assert_int_equal(verge_mutex_lock(&mutex, VERGE_NEVER), -EDEADLK);
     assert_int_equal(verge_mutex_lock(&mutex, 0), -EDEADLK);
     assert_int_equal(verge_condition_wait(&condition, &mutex, verge_deadline_after(MS)), -ETIMEDOUT);
-    assert_int_equal(verge_mutex_unlock(&mutex), 0); /* it had it again */
+    assert_int_equal(verge_mutex_unlock(&mutex), 0); /* the thread held the mutex again */
     assert_int_equal(verge_mutex_unlock(&mutex), -EPERM);
     assert_int_equal(verge_condition_wait(&condition, &mutex, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_mutex_lock(NULL, 1), -EINVAL);
@@ -168,7 +168,7 @@ static intptr_t all_meet(void *argument) {
                             spawn_on(1, task_sends, scene)};
     CHECK_EQUAL(join(tasks[1]), 0);
     CHECK_EQUAL(join(tasks[2]), 0);
-    CHECK_EQUAL(pthread_join(sender, NULL), 0); /* this blocks worker 0: nobody is there any more */
+    CHECK_EQUAL(pthread_join(sender, NULL), 0); /* blocks worker 0, on which no other task is left */
     CHECK_EQUAL(verge_channel_close(scene->requests), 0);
     CHECK_EQUAL(pthread_join(receiver, NULL), 0);
     CHECK_EQUAL(join(tasks[0]), 0);
@@ -228,7 +228,7 @@ static void a_mutex_lets_one_in_of_both_kinds(void **state) {
     assert_null(scene.mutex.owner);
 }
 
-/* By turns: the thread when it is even, the task when it is odd. */
+/* The thread enters when the count is even, the task when it is odd. */
 static void take_turns(struct scene *scene, uint64_t parity) {
     CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
     while (scene->entered < scene->count) {
@@ -263,7 +263,7 @@ static void a_condition_wakes_both_kinds(void **state) {
     assert_int_equal(scene.entered, 1000);
 }
 
-/* ---- a service and a runtime talk: timers of the one are items for the other ---- */
+/* ---- timers of a service send items to tasks of a runtime ---- */
 
 static void on_timer(const verge_firing *firing) {
     const uint64_t item = 7;

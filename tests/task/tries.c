@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A deadline of 0: every call that would have to wait returns at once. It allocates nothing, no time passes, no other
- * task runs, and it is in no list. And at random: calls with any deadline, and each result is compared with a model.
+ * task runs, and its task joins no list. Then random calls with any deadline: each result is compared with a model.
  */
 #include "task/support.h"
 #include "verge/sync.h"
@@ -19,7 +19,7 @@ static struct {
     verge_interval interval;
     verge_task *sleeper;
     struct verge_test_allocator memory;
-    uint64_t other_rounds; /* of the task that runs whenever it can */
+    uint64_t other_rounds; /* how often the other task has run, which runs whenever it can */
     bool is_over;
 } all;
 
@@ -113,7 +113,7 @@ static bool nobody_waits(void) {
            all.lock.waiting[0] == NULL && all.once.mutex.waiting[0] == NULL;
 }
 
-/* Returns what all calls have returned; 1: they differ. */
+/* Returns what all calls have returned, or 1 if they have returned different values. */
 static int try_all(void) {
     int result = 0;
     for (size_t i = 0; i < COUNT_OF(calls); i++) {
@@ -147,7 +147,7 @@ static intptr_t tries(void *argument) {
     const int expected = *(const int *)argument;
     const uint64_t failures = all.memory.failures;
     all.memory.fail_from = all.memory.calls + 1;
-    for (int i = 0; i < 100; i++) { /* more often than calls that wait need to yield */
+    for (int i = 0; i < 100; i++) { /* more calls in a row than waiting calls make before they yield */
         CHECK_EQUAL(try_all(), expected);
     }
     CHECK_EQUAL(all.memory.failures, failures);
@@ -179,7 +179,7 @@ static intptr_t tries_and_is_cancelled(void *argument) {
     (void)tries(&expected);
     all.is_over = true;
     CHECK_EQUAL(verge_task_join_regardless(all.sleeper, NULL), 0);
-    CHECK_EQUAL(lock_mutex(0), 0); /* T3: what need not wait is done, though the task is cancelled */
+    CHECK_EQUAL(lock_mutex(0), 0); /* T3: a call that need not wait succeeds, though the task is cancelled */
     CHECK_EQUAL(lock_mutex(0), -EDEADLK);
     CHECK_EQUAL(verge_mutex_unlock(&all.mutex), 0);
     CHECK_EQUAL(write_lock(0), 0);
@@ -212,7 +212,7 @@ static intptr_t sleeps_for_an_hour(void *argument) {
     return verge_sleep(HOUR) == -ECANCELED ? 0 : -1;
 }
 
-/* P1: a group is waited for, whatever the deadline. */
+/* P1: verge_group_wait waits for all members, whatever its deadline. */
 static intptr_t waits_for_a_group(void *argument) {
     struct verge_test_allocator *memory = argument;
     verge_group group;
@@ -280,8 +280,8 @@ struct player {
     struct verge_test_random random;
     verge_task *task, *child;
     bool child_has_ended, is_cancelled;
-    uint32_t wants;  /* of the gate that it waits for */
-    bool is_granted; /* it need not wait any more */
+    uint32_t wants;  /* how much it wants of the gate for which it waits */
+    bool is_granted; /* it has what it wants, and need not wait any more */
     uint64_t position;
     verge_interval interval;
     const struct before *before_once;
@@ -289,9 +289,9 @@ struct player {
 };
 
 /*
- * The model of everything that is had in order: an amount, and a queue of players that want a part of it (D1). A mutex
- * has an amount of 1. A read-write lock has as much as there are players: a writer wants all. A channel is two gates,
- * for items and for room: passing one of them adds to the other.
+ * The model of all objects that serve players in order: an amount, and a queue of players that want a part of it (D1).
+ * A mutex has an amount of 1. A read-write lock has an amount of 1 for each player, and a writer wants all of it. A
+ * channel is two gates, one for items and one for room: passing one of them adds to the other.
  */
 struct gate {
     uint32_t available;
@@ -313,7 +313,7 @@ static struct {
     uint64_t sent;          /* to the broadcast */
     struct player *running; /* the player that ran last */
     uint64_t seed;
-    uint64_t got, tried_in_vain, timed_out, cancelled; /* of all seeds: that it is worth the while */
+    uint64_t got, tried_in_vain, timed_out, cancelled; /* of all seeds, to check that these things do happen */
 } world;
 
 static size_t below(struct player *player, size_t bound) {
@@ -368,7 +368,7 @@ static struct before before_call(struct player *player, uint64_t deadline_ns, bo
     return (struct before){verge_now(), deadline_ns, must_wait, player->is_cancelled};
 }
 
-/* Compares a result with the model. True: the call did what it was called for. */
+/* Compares a result with the model. True: the call succeeded. */
 static bool after_call(struct player *player, const struct before *before, int result) {
     const uint64_t now_ns = verge_now();
     const bool tries = before->deadline_ns == 0;
@@ -417,7 +417,7 @@ static int make_call(enum gate_call call, uint32_t wants, uint64_t deadline_ns) 
     }
 }
 
-/* Before a call with this deadline. */
+/* Called before a call that may wait at the gate. */
 static struct before come_to(struct player *player, struct gate *gate, uint32_t wants, uint64_t deadline_ns) {
     const struct before before = before_call(player, deadline_ns, gate->length > 0 || wants > gate->available);
     player->is_granted = false;
@@ -430,7 +430,7 @@ static struct before come_to(struct player *player, struct gate *gate, uint32_t 
     return before;
 }
 
-/* After the call: the player waits no more. */
+/* Called after that call: the player does not wait any more. */
 static void go_from(struct player *player, struct gate *gate) {
     for (size_t i = 0; i < gate->length; i++) {
         if (gate->queue[i] == player) {
@@ -448,7 +448,7 @@ static bool go_through(struct player *player, struct gate *gate, enum gate_call 
     return after_call(player, &before, result);
 }
 
-/* It never succeeds, so that it is called again. */
+/* Never succeeds, so that verge_once_do calls it again. */
 static int fails(void *argument) {
     struct player *player = argument;
     player->is_called = true;
@@ -492,7 +492,7 @@ static void use(struct player *player, struct gate *gate, enum gate_call call, u
 static void read_broadcast(struct player *player) {
     const uint64_t deadline_ns = some_deadline(player);
     player->is_granted = false;
-    player->position = below(player, 4) == 0 ? player->position : world.sent; /* mostly, it has seen all */
+    player->position = below(player, 4) == 0 ? player->position : world.sent; /* mostly, there is no new item */
     const struct before before = before_call(player, deadline_ns, player->position == world.sent);
     player->wants = UINT32_MAX; /* the next item of the broadcast */
     const int result = verge_broadcast_latest(world.broadcast, &player->position, NULL, deadline_ns);
@@ -615,7 +615,7 @@ static intptr_t play(void *argument) {
     for (size_t i = 0; i < PLAYERS; i++) {
         CHECK_EQUAL(join(world.players[i].task), 0);
     }
-    CHECK(verge_now() <= 1000 + END_NS + CHILD_NS); /* whoever is cancelled waits only for its child */
+    CHECK(verge_now() <= 1000 + END_NS + CHILD_NS); /* a cancelled player waits only for its child */
     verge_channel_destroy(world.channel);
     verge_broadcast_destroy(world.broadcast);
     return 0;

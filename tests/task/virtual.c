@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T7: virtual time is fast, exact, and the same every time. */
+/* T7: virtual time is fast and exact, and every run is the same. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
@@ -74,7 +74,7 @@ struct ticker {
     uint64_t ticks;
 };
 
-/* What the promises I1, I2, I4 of verge/interval.h say about each tick, computed apart from it. */
+/* Checks each tick against I1, I2 and I4 of verge/interval.h, by a computation of its own. */
 static intptr_t ticks_for_an_hour(void *argument) {
     struct ticker *ticker = argument;
     struct verge_test_random random = verge_test_random_from(ticker->seed);
@@ -89,7 +89,7 @@ static intptr_t ticks_for_an_hour(void *argument) {
         const uint64_t before_ns = verge_now();
         verge_tick tick = {0};
         CHECK_EQUAL(verge_interval_wait(&interval, &tick, VERGE_NEVER), 0);
-        const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns; /* a prompt consumer is exact */
+        const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns; /* when the wait returns */
         CHECK_EQUAL(verge_now(), taken_ns);
         const uint64_t overdue = (taken_ns - deadline_ns) / period_ns;
         const uint64_t missed = policy == VERGE_INTERVAL_BURST ? 0 : overdue;
@@ -204,7 +204,7 @@ static intptr_t waits_for_a_receiver(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_sleep(HOUR), 0);
     verge_task *task = spawn_on(1, receives, NULL);
-    verge_deadline scope; /* one that comes is no end */
+    verge_deadline scope; /* its deadline comes, so there is no deadlock */
     CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
@@ -234,7 +234,7 @@ static void end_stuck(verge_runtime *runtime) {
     verge_channel_destroy(stuck.channel);
 }
 
-/* The tasks are left as they wait. A dump names them, and destroy cancels them. */
+/* After -EDEADLK the tasks still wait. A dump names them, and destroy cancels them. */
 static void t7_tasks_that_wait_for_each_other_are_a_deadlock(void **state) {
     (void)state;
     verge_manual_clock clock = {0};
@@ -284,7 +284,7 @@ static void tasks_that_cannot_be_cancelled_keep_the_runtime_from_being_destroyed
     end_stuck(runtime);
 }
 
-/* Threads of the library wake nobody; one of the program may, until it has ended. */
+/* Threads of the library wake no task. A thread of the program may do so until it has ended. */
 
 static intptr_t returns_seven(void *argument) {
     (void)argument;
@@ -314,7 +314,7 @@ static void *ends_when_it_is_waited_for(void *argument) {
 static void only_threads_of_the_program_keep_a_deadlock_waiting(void **state) {
     (void)state;
     if (VERGE__TSAN) {
-        skip(); /* has a thread of its own, which nobody can tell from one of the program */
+        skip(); /* ThreadSanitizer has a thread, which looks like a thread of the program */
     }
     verge_manual_clock clock = {0};
     verge_runtime *runtime = stuck_runtime(&clock, SIGUSR2);

@@ -14,7 +14,7 @@ struct visitor {
     uint32_t began_on;
     uint32_t ended_on;
     uint64_t ended_ns;
-    int fd; /* it reads from it; -1: it sleeps */
+    int fd; /* what the visitor reads from; -1: it sleeps */
 };
 
 static intptr_t waits_somewhere(void *argument) {
@@ -49,7 +49,7 @@ static intptr_t retires_worker_1(void *argument) {
     for (int i = 0; i < 1000 && stats_of(verge_task_runtime()).migrated == 0; i++) {
         CHECK_EQUAL(verge_sleep(MS), 0);
     }
-    const uint64_t retired_ns = verge_now(); /* it has noticed */
+    const uint64_t retired_ns = verge_now(); /* the worker has seen by now that it is to retire */
     for (uint32_t i = 0; i < count; i++) {
         if (i == 7) {
             CHECK_EQUAL(verge_send(fds[1], "x", 1, 0, VERGE_NEVER), 1);
@@ -58,7 +58,7 @@ static intptr_t retires_worker_1(void *argument) {
         CHECK(visitors[i].ended_on != 1 || visitors[i].ended_ns < retired_ns);
     }
     struct visitor late = {.duration_ns = 1, .fd = -1};
-    join(spawn_on(1, waits_somewhere, &late)); /* nobody is there: another takes it */
+    join(spawn_on(1, waits_somewhere, &late)); /* the worker has left: another one takes the task */
     CHECK(late.began_on != 1);
     return 0;
 }
@@ -80,7 +80,7 @@ static void a_worker_that_retires_hands_its_tasks_over(void **state) {
     }
 }
 
-/* Waiting for each other and for time while workers come and go. */
+/* Tasks that wait for each other and for time while workers come and go. */
 struct crowd {
     verge_mutex mutex;
     verge_channel *channel;
@@ -178,7 +178,7 @@ static intptr_t waits_for_200(void *argument) {
 static void tasks_are_spawned_from_outside(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(3));
-    for (int before = 0; before < 2; before++) { /* before it runs, and while it does */
+    for (int before = 0; before < 2; before++) { /* before the runtime runs, and while it runs */
         pthread_t thread;
         atomic_store(&outside_count, 0);
         assert_int_equal(pthread_create(&thread, NULL, spawns_from_outside, runtime), 0);

@@ -18,7 +18,7 @@ done
 [ -z "${out:-}" ] || printf 'workload,timers,best,ratio\nchurn,1000,4.907,\n"q,1e3,.5,0.25\n' >"$out/results.csv"
 END
 chmod +x "$work/bin/verge-bench"
-cp "$verge" "$work/verge" # away from any verge-bench that was built along with it
+cp "$verge" "$work/verge" # in a folder without verge-bench
 
 status=0
 PATH=/usr/bin:/bin "$work/verge" bench >"$work/out" 2>"$work/err" || status=$?

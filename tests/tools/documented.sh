@@ -27,7 +27,7 @@ for command in $("$verge" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     echo "verge $command: help (<) against man page (>)"
     diff "$work/help" "$work/man"
     sed -n "s/^ *\[$command\]=\"\(.*\)\"/\1/p" "$completion" | tr ' ' '\n' | grep '^--' | sort >"$work/completion"
-    if [ "$command" != bench ]; then # whose own options are those of another program
+    if [ "$command" != bench ]; then # the other options of bench are those of another program
         echo "verge $command: help (<) against completion (>)"
         diff "$work/help" "$work/completion"
     fi

@@ -45,7 +45,7 @@ static void start(struct fixture *fixture, size_t place, enum slot_kind kind, ui
     assert_true(slot_start(&fixture->ledger.slots[place], fixture->service, kind, deadline_ns, &fixture->tally));
 }
 
-/* What the service would call, and with what, so that it can be called wrongly. */
+/* The callback of a slot's timer and its argument, for tests that call it wrongly. */
 static verge_timer_info info_of(struct fixture *fixture, size_t place) {
     verge_timer_info info;
     verge_timer timer = atomic_load(&fixture->ledger.slots[place].timer);
@@ -77,17 +77,17 @@ static void what_is_right_is_found_right(void **state) {
     start(&fixture, 2, SLOT_SHARED, 10);
     start(&fixture, 3, SLOT_SELF, 10);
     slot_reset(&slots[0], fixture.service, 20, &fixture.tally);
-    slot_cancel_shared(&slots[0], fixture.service); /* it is not shared: nothing happens */
+    slot_cancel_shared(&slots[0], fixture.service); /* the slot is not shared: nothing happens */
     slot_cancel(&slots[1], fixture.service, verge_service_cancel_wait, true);
     slot_cancel_shared(&slots[2], fixture.service);
     assert_false(slot_try_close(&slots[0], &fixture.tally));
-    run_until(&fixture, 100); /* 0 runs, 3 for the first time */
+    run_until(&fixture, 100); /* slot 0 runs, and slot 3 for the first time */
     run_until(&fixture, 200);
     run_until(&fixture, 300);
     for (size_t i = 0; i < 4; i++) {
         assert_true(slot_try_close(&slots[i], &fixture.tally));
     }
-    start(&fixture, 0, SLOT_OWNED, 500); /* is handed back */
+    start(&fixture, 0, SLOT_OWNED, 500); /* destroy hands it back */
     tear_down(&fixture);
     expect_findings(&fixture, FINDING_COUNT, 0);
     assert_int_equal(fixture.tally.started, 5);
@@ -167,7 +167,7 @@ static void a_timer_that_is_lost_is_found(void **state) {
     struct fixture fixture;
     set_up(&fixture);
     start(&fixture, 0, SLOT_OWNED, 10);
-    /* Behind the ledger's back. */
+    /* A cancel that the ledger does not know of. */
     assert_int_equal(verge_service_cancel(fixture.service, atomic_load(&fixture.ledger.slots[0].timer)), 0);
     tear_down(&fixture);
     expect_findings(&fixture, FINDING_NOT_ONCE, 1);

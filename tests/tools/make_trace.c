@@ -26,7 +26,7 @@ struct counts {
     uint64_t started, reset, cancelled;
 };
 
-/* From 1 ms up, short ones as often as long ones. */
+/* Durations from 1 ms up. All magnitudes are equally likely. */
 static uint64_t random_duration(struct verge_test_random *random) {
     uint64_t duration_ns = MS + verge_test_below(random, MS << verge_test_below(random, 20));
     return duration_ns < DURATION_MAX_NS ? duration_ns : DURATION_MAX_NS;
@@ -34,7 +34,7 @@ static uint64_t random_duration(struct verge_test_random *random) {
 
 static void print_line(struct verge_test_random *random, struct slot *slot, uint64_t now_ns, struct counts *counts) {
     uint64_t deadline_ns = now_ns + random_duration(random);
-    if (slot->deadline_ns <= now_ns) { /* none, or one that has fired or is about to */
+    if (slot->deadline_ns <= now_ns) { /* no timer, or one that has fired or is about to */
         *slot = (struct slot){.timer = ++counts->started, .deadline_ns = deadline_ns};
         (void)printf("%" PRIu64 " start %" PRIu64 " %" PRIu64 "\n", now_ns, slot->timer, deadline_ns);
     } else if (verge_test_chance(random, 2)) {

@@ -109,7 +109,7 @@ static void a_recorded_limit_holds(void **state) {
     struct replay_result result = replay(&options, text);
     assert_true(result.fired == 5 && result.wakeups == 3 && result.polls == 3);
     assert_true(result.late_max_ns == 3000);
-    options.limit = 2; /* of one call: the first poll takes two of them */
+    options.limit = 2; /* for each call: the first poll takes two timers */
     result = replay(&options, text);
     assert_true(result.fired == 5 && result.wakeups == 3 && result.late_max_ns == 3000 && result.polls == 4);
 }
@@ -135,7 +135,7 @@ static void a_window_makes_timers_coalesce(void **state) {
                        "9000 advance\n";
     struct replay_result result = replay(&options, text);
     assert_true(result.wakeups >= 2 && result.late_max_ns == 4096 - 3100);
-    options.window_ns = 2000; /* 4,096 is the roundest for all of them */
+    options.window_ns = 2000; /* all windows have 4,096, which is the roundest tick */
     result = replay(&options, text);
     assert_true(result.fired == 3 && result.wakeups - result.in_vain == 1 && result.late_max_ns == 4096 - 2100);
     options.window_ns = 0;

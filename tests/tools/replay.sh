@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 seconds_max=60 # of a processor, for a slow machine and a sanitizer; a release takes less than 1
 
-expect() { # expect FILTER: of each replay in $work/json
+expect() { # expect FILTER: the filter must hold for $work/json
     jq -e --argjson n "$counts" "$1" "$work/json" >/dev/null || { echo "not so: $1"; cat "$work/json"; exit 1; }
 }
 
@@ -27,7 +27,7 @@ expect '.trace.timers == $n[0]'
 expect '.replays[0].late_max_ns < .replays[0].precision_ns and .replays[0].wakeups > 1000'
 expect '.replays[0].bytes_peak > 100000 and .replays[0].nodes_moved > 0'
 
-# It recommends what keeps to the limit, and has the fewest wake-ups of all that do, or 1 % more.
+# The recommended setting keeps to the limit, and has the fewest wake-ups of all that do, or 1 % more.
 expect '.sweep.settings | length > 5 and ([.[] | select(.is_recommended)] | length) == 1'
 limit='.sweep | .late_ns as $late | [.settings[1:][] | select(.precision_ns + .window_ns > $late or .late_max_ns > $late)] == []'
 expect "$limit"
@@ -39,8 +39,7 @@ expect '.sweep.settings[0] == (.sweep.settings[0] | .precision_ns = 1048576 | .w
 grep -q '^recommended (\*): precision ' "$work/out" && grep -q 'late by 3.000 ms: so --late says' "$work/out"
 [ "$("$verge" replay --precision 1ms "$work/trace" | grep -c recommended)" -eq 0 ]
 
-# Every preset ends with the same counts; coarse ones move each entry once at the most, when it is due, and are late by
-# more.
+# Every preset ends with the same counts. Coarse presets move each entry at most once, when it is due, and are later.
 "$make_trace" 50000 2 >"$work/trace" 2>"$work/counts"
 counts="[$(tr ' ' ',' <"$work/counts")]"
 "$verge" replay --preset all --json "$work/trace" >"$work/json"
@@ -50,7 +49,7 @@ expect '.replays[3].late_max_ns == 1 and .replays[1].late_max_ns > .replays[0].l
 expect '.replays[1].nodes_moved <= .replays[1].started'
 "$verge" replay --preset all "$work/trace" | grep -q '^ *default *three-level *two-level *alarm *runtime$'
 
-# What a program did and what the replay of its trace does is the same.
+# The replay of a program's trace does the same as the program.
 "$recorder" >"$work/trace" 2>"$work/summary"
 grep -q '^verge-trace 1$' "$work/trace"
 counts=$(sed 's/[^0-9 ]//g; s/  */,/g; s/^,*/[/; s/,*$/]/' "$work/summary")

@@ -22,7 +22,7 @@ for seed in 1 2 3; do
         .joined == .left and .joined > 0 and .clock_jumps > 0 and .refused_allocations > 0' "$work/out" >/dev/null || fail "seed $seed"
 done
 
-# What a run says of how to have it again is true.
+# The command that a run prints for repeating it makes the same run.
 stress --seed 23 --seconds 1
 digest=$(sed -n 's/.*digest \([0-9a-f]*\)$/\1/p' "$work/out")
 again=$(sed -n 's/^  again: verge //p' "$work/out")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a trace: what is one, what is none, and what is wrong with it. */
+/* The lines of a trace: which are operations, which are ignored, and which are wrong. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments that make no sense: an error, or a result the header states; never a crash, never a change. */
+/* Arguments that make no sense cause an error, or a result that the header states. They never cause a crash or a
+ * change. */
 #include "wheel/support.h"
 
 static int visit_nothing(void *context, const verge_expiry *timer) {
@@ -38,7 +39,7 @@ static void null_wheel(void **state) {
     assert_int_equal(timer, 0);
 }
 
-/* Queries of no wheel have no stated result; they just must not crash. */
+/* The header states no result for queries of a NULL wheel, but they must not crash. */
 static void null_wheel_queries(void **state) {
     (void)state;
     assert_false(verge_wheel_has_backlog(NULL));
@@ -134,7 +135,7 @@ static void deadline_zero_and_before_start(void **state) {
     wheel = wheel_new(&options);
     assert_deadline_refused(wheel, schedule(wheel, SECOND, 1), 0, -EINVAL);
     (void)schedule(wheel, 1, 1);
-    assert_int_equal(verge_wheel_start_window(wheel, 0, 1, NULL, NULL), 0); /* of which 1 is left */
+    assert_int_equal(verge_wheel_start_window(wheel, 0, 1, NULL, NULL), 0); /* only 1 is not in the past */
     wheel_end(wheel);
 }
 
@@ -157,7 +158,7 @@ static void deadline_before_the_current_interval(void **state) {
 static void deadline_too_far(void **state) {
     (void)state;
     static const verge_wheel_preset presets[] = {VERGE_PRESET_THREE_LEVEL, VERGE_PRESET_TWO_LEVEL, VERGE_PRESET_ALARM,
-                                                 VERGE_PRESET_RUNTIME}; /* all that do not reach to the end of time */
+                                                 VERGE_PRESET_RUNTIME}; /* those that do not reach the end of time */
     for (size_t i = 0; i < COUNT_OF(presets); i++) {
         verge_wheel *wheel = wheel_of(presets[i], 5 * SECOND);
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
@@ -237,7 +238,7 @@ static void handles_that_are_gone(void **state) {
     assert_int_equal(verge_wheel_cancel(wheel, cancelled, NULL), 0);
     assert_handle_refused(wheel, cancelled, -ENOENT);
     const verge_timer fired = schedule(wheel, SECOND, 2);
-    assert_handle_refused(wheel, cancelled, -ENOENT); /* its record may serve another now */
+    assert_handle_refused(wheel, cancelled, -ENOENT); /* its node may belong to another timer now */
     assert_fires(wheel, 2 * SECOND, fired);
     assert_handle_refused(wheel, fired, -ENOENT);
     const verge_timer cleared = schedule(wheel, 3 * SECOND, 3);
@@ -296,7 +297,7 @@ static void limit_zero_and_no_output(void **state) {
     assert_fires(wheel, SECOND + TICK, first);
     assert_false(verge_wheel_has_backlog(wheel));
     assert_int_equal(verge_wheel_poll(wheel, 3 * SECOND, NULL, 0), 0);
-    assert_fires(wheel, 0, second); /* back in time: now counts */
+    assert_fires(wheel, 0, second); /* time does not go back: now stays at 3 s */
     assert_int_equal(verge_wheel_now(wheel), 3 * SECOND);
     wheel_end(wheel);
 }

@@ -112,7 +112,7 @@ static void rearm_moves_or_schedules(void **state) {
     assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, 2 * HOUR, &first), 0);
     assert_int_not_equal(timer, scheduled);
     assert_int_equal(verge_wheel_cancel(wheel, scheduled, NULL), -ENOENT);
-    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, MINUTE, &first), 0); /* the past: it fires next */
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, MINUTE, &first), 0); /* the past: the timer fires next */
     assert_fires(wheel, HOUR + TICK, timer);
     wheel_end(wheel);
 }
@@ -200,7 +200,7 @@ static void best_fit_within_reach_is_the_target(void **state) {
     wheel_end(wheel);
 }
 
-/* Where a slot of an upper level starts just at the end of what the level below reaches, that is the best. */
+/* If a slot of an upper level starts right after the reach of the level below, its start is the best fit. */
 static void best_fit_where_a_level_begins(void **state) {
     (void)state;
     static const uint8_t bits[] = {6, 6, 6, 0};
@@ -209,7 +209,7 @@ static void best_fit_where_a_level_begins(void **state) {
     verge_wheel *wheel = wheel_new(&options);
     verge_timer timer = 0;
     uint64_t wheel_deadline_ns = 0;
-    assert_quiet(wheel, 9 * TICK); /* no slot starts where the level ends, after 64 ticks */
+    assert_quiet(wheel, 9 * TICK); /* level 0 reaches 64 ticks, and no slot of level 1 starts right after them */
     assert_int_equal(verge_wheel_start_best_fit(wheel, 74 * TICK, NULL, &timer, &wheel_deadline_ns), 0);
     assert_int_equal(wheel_deadline_ns, 73 * TICK);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
@@ -221,7 +221,8 @@ static void best_fit_where_a_level_begins(void **state) {
     wheel_end(wheel);
 }
 
-/* In a wheel that has just begun, a timer far away when it was scheduled comes before one that is near. */
+/* In a wheel that has just begun, a timer that was scheduled from far away comes out before one that was scheduled from
+ * near by, if its deadline is earlier. */
 static void what_was_far_comes_before_what_is_near(void **state) {
     (void)state;
     static const uint8_t bits[] = {6, 6, 6, 0};
@@ -274,8 +275,7 @@ static void poll_to_next_stops_at_each_deadline(void **state) {
     wheel_end(wheel);
 }
 
-/* A strict wheel goes on to the end of a tick of which poll_exact left some. */
-/* There is nothing to stop at before the time that was asked for. */
+/* poll_to_next does not stop at a deadline whose tick never comes. */
 static void poll_to_next_passes_a_deadline_whose_tick_never_comes(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -288,6 +288,7 @@ static void poll_to_next_passes_a_deadline_whose_tick_never_comes(void **state) 
     wheel_end(wheel);
 }
 
+/* poll_exact has left a timer in its tick. In a strict wheel, poll_to_next stops at the end of this tick. */
 static void poll_to_next_ends_a_tick_that_poll_exact_began(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -315,7 +316,7 @@ static void intervals_are_half_open(void **state) {
     assert_int_equal(verge_wheel_interval_start(wheel, (UINT64_MAX >> 20) + 1), VERGE_NEVER);
     assert_int_equal(verge_wheel_interval_start(wheel, UINT64_MAX), VERGE_NEVER);
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 1), VERGE_NEVER);
-    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* the last interval */
+    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* in the last interval */
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 1), UINT64_MAX - 2 * TICK + 1);
     wheel_end(wheel);
 }
@@ -354,7 +355,7 @@ static void iterate_visits_each_once(void **state) {
     visited = (struct visited){.stop_at = 5};
     assert_int_equal(verge_wheel_iterate(wheel, visit_sum, &visited), -42);
     assert_int_equal(visited.count, 5);
-    /* Those that are due and were not returned are pending too. */
+    /* Timers that are due and were not returned are visited, too. */
     assert_int_equal(verge_wheel_poll(wheel, 1000 * MS, NULL, 0), 0);
     visited = (struct visited){0};
     assert_int_equal(verge_wheel_iterate(wheel, visit_sum, &visited), 0);
@@ -457,8 +458,8 @@ static void levels_have_statistics(void **state) {
     wheel_end(wheel);
 }
 
-/* Level by level: what is there, and the bytes of it. A ring has two blocks of slots, with a bit and some lanes
- * each. */
+/* The statistics of each level: its nodes, and the bytes of its slots. A ring has two blocks of slots. Each slot has
+ * one bit and some lanes. */
 static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 140 };
@@ -491,7 +492,7 @@ static void levels_say_what_they_hold(void **state) {
     wheel_end(wheel);
 }
 
-/* A level of so many slots that the words of its bits are told by several words, all the way round, some times. */
+/* Goes round a level several times. The level has so many slots that its bitmap has several words. */
 static void assert_goes_round(uint8_t lowest_bits) {
     enum { TIMERS = 4, ROUNDS = 3000 };
     const uint8_t bits[] = {lowest_bits, 1, 0};

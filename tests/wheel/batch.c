@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers scheduled, cancelled and moved while a batch is being handled or the wheel is being walked. */
+/* Timers are scheduled, cancelled and moved while a batch is being handled, or while verge_wheel_iterate visits
+ * timers. */
 #include "wheel/support.h"
 
 enum {
@@ -26,7 +27,7 @@ static void the_batch_is_gone_already(void **state) {
     wheel_end(wheel);
 }
 
-/* A handler cancels and moves others: of its own batch (too late), of the backlog (in time) and of the future. */
+/* A handler cancels and moves other timers: of its own batch (too late), of the backlog (in time) and of the future. */
 static void handlers_change_other_timers(void **state) {
     (void)state;
     static verge_timer timers[TIMERS];
@@ -66,7 +67,7 @@ static void handlers_change_other_timers(void **state) {
     wheel_end(wheel);
 }
 
-/* A timer that schedules itself again fires once a period, no matter the period. */
+/* A timer that schedules itself again fires once in each period, however long the period is. */
 static void timers_that_arm_themselves_again(void **state) {
     (void)state;
     static const uint64_t periods_ns[] = {TICK / 2, TICK, 3 * TICK, 64 * TICK, 100 * TICK, 4096 * TICK};
@@ -93,7 +94,7 @@ static void timers_that_arm_themselves_again(void **state) {
     wheel_end(wheel);
 }
 
-/* Scheduling for the past from a handler is no endless loop: it takes a poll each. */
+/* A handler that schedules a timer for the past causes no endless loop: each such timer comes out in another poll. */
 static void arming_again_for_the_past_takes_another_poll(void **state) {
     (void)state;
     for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
@@ -131,7 +132,7 @@ static int cancel_self_and_another(void *context, const verge_expiry *timer) {
 static int move_and_add(void *context, const verge_expiry *timer) {
     struct walk *walk = context;
     if (number_of(timer->data) >= TIMERS) {
-        return 0; /* one that was added meanwhile */
+        return 0; /* a timer that this function has added */
     }
     walk->visits++;
     assert_int_equal(verge_wheel_reset(walk->wheel, timer->timer, timer->deadline_ns / 2 + TICK), 0);
@@ -165,14 +166,14 @@ static int add_another(void *context, const verge_expiry *timer) {
     return 0;
 }
 
-/* Those that are added may be visited; but there is an end. */
+/* Timers that are added during a walk may be visited, but the walk ends. */
 static void a_walk_ends_though_timers_are_added(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     (void)schedule(wheel, TICK, 0);
     struct walk walk = {.wheel = wheel};
     assert_int_equal(verge_wheel_iterate(wheel, add_another, &walk), 0);
-    assert_in_range(walk.visits, 1, 12); /* as many as there was memory for */
+    assert_in_range(walk.visits, 1, 12); /* as many as there are nodes */
     wheel_end(wheel);
 }
 
@@ -199,8 +200,8 @@ static int clear_some_and_walk(void *context, const verge_expiry *timer) {
     return 0;
 }
 
-/* A visitor of timeouts may walk, too: the outer walk visits each of them once all the same, also those of a backlog in
- * order. */
+/* A visitor of timeouts may begin a walk of its own. The outer walk still visits each timeout once, also those of a
+ * backlog in an ordered wheel. */
 static void a_walk_in_a_walk(void **state) {
     (void)state;
     static struct timeout_walk walk;

@@ -2,7 +2,7 @@
 /* Tiny wheels, one timer: every start, every deadline within reach, every step of the clock. */
 #include "wheel/tiny.h"
 
-/* Polls in steps until the timer comes out; returns now of that poll. */
+/* Polls in steps of step_ns until the timer comes out. Returns the time of the poll that returned the timer. */
 static uint64_t step_until_fired(verge_wheel *wheel, verge_timer timer, uint64_t step_ns) {
     const uint64_t end_ns = verge_wheel_now(wheel) + 4096;
     verge_expiry out[2];
@@ -19,12 +19,12 @@ static uint64_t step_until_fired(verge_wheel *wheel, verge_timer timer, uint64_t
     return 0;
 }
 
-/* The first poll at or after the time, polls being step_ns apart from now. */
+/* The time of the first poll at or after time_ns, if the polls are at now_ns, now_ns + step_ns, and so on. */
 static uint64_t first_step_at(uint64_t now_ns, uint64_t step_ns, uint64_t time_ns) {
     return time_ns <= now_ns ? now_ns : now_ns + (time_ns - now_ns + step_ns - 1) / step_ns * step_ns;
 }
 
-/* The first tick at or after the deadline; strict: the first after it. */
+/* The first tick at or after the deadline. Strict: the first tick after the deadline. */
 static uint64_t tick_of(uint64_t precision_ns, bool strict, uint64_t deadline_ns) {
     return (deadline_ns + (strict ? precision_ns : precision_ns - 1)) / precision_ns * precision_ns;
 }
@@ -82,7 +82,7 @@ static void one_timer_in_a_coarse_wheel(void **state) {
     }
 }
 
-/* The reach of a wheel grows with now and never falls short of what its levels cover, a slot aside. */
+/* The largest deadline grows with now. It is at most one slot of the highest level short of what the levels cover. */
 static void reach(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {
@@ -102,7 +102,7 @@ static void reach(void **state) {
     }
 }
 
-/* Sleeping until the wake-up again and again gets there, in few rounds. */
+/* A loop that sleeps until next_wakeup again and again reaches the deadline after few wake-ups. */
 static void sleeping_until_the_wakeup(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {

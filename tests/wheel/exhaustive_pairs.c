@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiny wheels, two timers that come out at one tick: scheduled at every pair of moments, moved or replaced at every
- * moment. Their order must not depend on the levels they came down.
+ * Tiny wheels, two timers that come out at one tick. They are scheduled at every pair of moments, and moved or replaced
+ * at every moment. Their order must not depend on the levels that they came down.
  */
 #include "wheel/tiny.h"
 
@@ -11,13 +11,13 @@ static verge_wheel *tiny_wheel(const struct tiny *tiny, verge_order order) {
     return wheel_new(&options);
 }
 
-/* Deadlines that can be scheduled at start_ns and come out after it. */
+/* The largest deadline that can be scheduled at start_ns. */
 static uint64_t deadline_max(verge_wheel *wheel, uint64_t start_ns) {
     tiny_restart(wheel, start_ns);
     return verge_wheel_largest_deadline(wheel);
 }
 
-/* Both come out at the tick of this deadline and not before, in this order. */
+/* Both timers come out at the tick of this deadline, and not before, in this order. */
 static void assert_both(verge_wheel *wheel, uint64_t deadline_ns, uintptr_t first, uintptr_t second) {
     const uint64_t fires_ns = verge_wheel_fires_at(wheel, deadline_ns);
     tiny_wait(wheel, fires_ns);
@@ -62,7 +62,7 @@ static void scheduled_at_each_pair_of_moments(void **state) {
     }
 }
 
-/* The same at one go: the clock jumps to the moments and to the deadline. */
+/* As above, but the clock jumps to the moments and to the deadline. */
 static void jumping_at_each_pair_of_moments(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {
@@ -86,9 +86,9 @@ static void jumping_at_each_pair_of_moments(void **state) {
     }
 }
 
-/* What is done to one of two timers of the same tick at some moment. It then counts as the later one. */
+/* What is done to one of two timers of the same tick, at some moment. After that, this timer comes out second. */
 enum change {
-    MOVED,         /* rescheduled to the deadline it has */
+    MOVED,         /* rescheduled to the deadline that it has already */
     MOVED_EARLIER, /* scheduled further away at first */
     MOVED_LATER,   /* scheduled closer at first, if there is such a time */
     REPLACED,      /* cancelled, and scheduled again */

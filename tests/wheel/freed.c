@@ -18,7 +18,7 @@ static void read_all(int from, char *text, size_t size) {
     text[length] = '\0';
 }
 
-/* The mistake ends a process, with this part of a sentence. */
+/* The mistake aborts the process, with a message that contains `part`. */
 static void assert_aborts(void (*mistake)(void), const char *part) {
     int messages[2];
     assert_int_equal(pipe(messages), 0);
@@ -42,7 +42,7 @@ static void assert_aborts(void (*mistake)(void), const char *part) {
     }
 }
 
-/* A wheel with a timeout that is set, between others of the same slot if there are some. */
+/* A wheel in which the timeout is started, between `others` other timeouts of the same slot. */
 static verge_wheel *wheel_with(verge_timeout *timeout, size_t others) {
     static verge_timeout other_timeouts[4];
     verge_wheel *wheel = wheel_new(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G4 at the end of a node's generations: 2^31 uses are too many for a test, so it starts at the last. */
+/* G4 at the end of a node's generations. 2^31 uses take too long for a test, so the tests start at the last one. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
@@ -14,7 +14,7 @@ static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
 static void assert_retired(verge_wheel *wheel, verge_timer timer, uint64_t count) {
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), -ENOENT);
     assert_int_equal(stats_of(wheel).nodes_retired, count);
-    assert_int_equal(stats_of(wheel).nodes, 12 - count); /* of the first that there is memory for */
+    assert_int_equal(stats_of(wheel).nodes, 12 - count); /* the wheel starts with 12 nodes */
     for (size_t i = 0; i < 200; i++) {
         const verge_timer other = schedule(wheel, verge_wheel_now(wheel) + SECOND, i);
         assert_int_not_equal(verge__handle_index(other), verge__handle_index(timer));
@@ -54,7 +54,7 @@ static void a_cleared_node_is_retired(void **state) {
     wheel_end(wheel);
 }
 
-/* A slab with a retired node is not given back: it has to remember which one. */
+/* A slab with a retired node is not given back, because the node remembers that it is retired. */
 static void a_slab_with_a_retired_node_stays(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -71,7 +71,7 @@ static void a_slab_with_a_retired_node_stays(void **state) {
     verge_wheel_compact(wheel);
     assert_null(verge_wheel_check(wheel));
     assert_int_equal(stats_of(wheel).nodes_retired, 1);
-    assert_int_equal(stats_of(wheel).nodes, 2 * VERGE__SLAB_NODES - 1); /* the others went, but for the first */
+    assert_int_equal(stats_of(wheel).nodes, 2 * VERGE__SLAB_NODES - 1); /* the other slabs went, except slab 0 */
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), -ENOENT);
         const verge_timer other = schedule(wheel, HOUR, i);
@@ -80,7 +80,7 @@ static void a_slab_with_a_retired_node_stays(void **state) {
     wheel_end(wheel);
 }
 
-/* G7: what is reserved can be scheduled, and nodes that are not used again do not count. */
+/* G7: as many timers as were reserved can be scheduled. Retired nodes do not count as reserved. */
 static void a_retired_node_is_not_reserved(void **state) {
     (void)state;
     struct verge_test_allocator memory;

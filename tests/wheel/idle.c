@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G7: what cancelled and moved timers leave behind never exceeds the pending ones plus 4096 - in a storm of cancels, in
- * a backlog, in ordered wheels, and when the pending ones have gone. And what was left behind does no harm: it is no
- * backlog, it holds up no poll, and it costs a poll no more work than its nodes.
+ * G7: idle nodes, which cancelled and moved timers leave behind, are never more than the pending timers plus 4096. This
+ * holds in a storm of cancels, in a backlog, in ordered wheels, and when the pending timers have gone. Idle nodes do no
+ * harm: they are no backlog, they hold up no poll, and each costs a poll no more work than any node.
  */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
@@ -36,7 +36,8 @@ static verge_timer *schedule_many(verge_wheel *wheel, size_t count, uint64_t dea
     return timers;
 }
 
-/* Those that have not come out, in an order in which no two neighbours are neighbours; count: no multiple of 7919. */
+/* Cancels all timers that have not come out. Neighbours in the array are not cancelled one after the other. count must
+ * not be a multiple of 7919. */
 static void cancel_many(verge_wheel *wheel, verge_timer *timers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const int error = verge_wheel_cancel(wheel, timers[i * 7919 % count], NULL);
@@ -46,7 +47,7 @@ static void cancel_many(verge_wheel *wheel, verge_timer *timers, size_t count) {
     free(timers);
 }
 
-/* Polls until so many have come out; what a poll does is within its limit, if there is one. */
+/* Polls until `count` timers have come out. The work of each poll must be within work_limit, if that is not 0. */
 static uint64_t poll_all(verge_wheel *wheel, uint64_t now_ns, size_t count, size_t limit, size_t work_limit) {
     uint64_t work = 0;
     while (count > 0) {
@@ -60,9 +61,9 @@ static uint64_t poll_all(verge_wheel *wheel, uint64_t now_ns, size_t count, size
     return work;
 }
 
-/* ---- how much there is ---- */
+/* ---- how many idle nodes there are ---- */
 
-/* One by one, all of a million; in all levels. */
+/* All timers are cancelled, one by one, in all levels. */
 static void a_storm_of_cancels(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
@@ -78,7 +79,7 @@ static void a_storm_of_cancels(void **state) {
     }
 }
 
-/* A few pending ones, and timers that come and go beside them, ever earlier, ever later, and anywhere. */
+/* A few pending timers, and beside them timers that come and go: ever earlier, ever later, and at random times. */
 static void a_storm_of_requests(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
@@ -104,8 +105,8 @@ static void a_storm_of_requests(void **state) {
     }
 }
 
-/* Half of what is due was handed out, or one; the rest is cancelled, whether it is sorted, about to be, past, or in
- * slots of ticks that have come and were not looked at. */
+/* Half of the due timers were handed out, or one of them. The others are cancelled: sorted ones, ones that will be
+ * sorted, past ones, and ones in the slots of ticks that have come but were not taken. */
 static void a_storm_of_cancels_in_a_backlog(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 100, 5000};
@@ -130,7 +131,7 @@ static void a_storm_of_cancels_in_a_backlog(void **state) {
     }
 }
 
-/* Timers expire, whose number had allowed for the idle nodes there are. */
+/* The pending timers expire, and the idle nodes are still bounded. */
 static void when_the_pending_ones_have_gone(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 1000, 50000, 1000000};
@@ -146,7 +147,8 @@ static void when_the_pending_ones_have_gone(void **state) {
     }
 }
 
-/* All of a backlog beyond the reach of the levels, and of what is filed again when the backlog has gone. */
+/* Timers that are filed beyond the reach of the levels, because a backlog holds the cursor back, are cancelled when the
+ * backlog has gone. */
 static void beyond_the_reach(void **state) {
     (void)state;
     const size_t count = test_scaled(50000);
@@ -165,7 +167,7 @@ static void beyond_the_reach(void **state) {
     wheel_end(wheel);
 }
 
-/* compact leaves none. */
+/* compact leaves no idle node. */
 static void compact_drops_all_of_it(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
@@ -179,10 +181,10 @@ static void compact_drops_all_of_it(void **state) {
     }
 }
 
-/* ---- what it does ---- */
+/* ---- what idle nodes do ---- */
 
-/* A timer is due, and is cancelled before it was handed out: nothing is due then. It may be in its slot, in a slot
- * whose tick has come and was not taken, past, or sorted; beside others that were handed out, or alone. */
+/* A due timer is cancelled before it was handed out: nothing is due then. The timer may be in its slot, in a slot whose
+ * tick has come and was not taken, past, or sorted. It may be alone, or beside timers that were handed out. */
 static void a_cancelled_due_timer_is_no_backlog(void **state) {
     (void)state;
     enum { TIMERS = 3 };
@@ -216,7 +218,7 @@ static void a_cancelled_due_timer_is_no_backlog(void **state) {
     }
 }
 
-/* The same of one that is moved to a later time. */
+/* As above, but the due timer is moved to a later time. */
 static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
     (void)state;
     static const uint64_t later_ns[] = {21 * TICK, 30 * TICK, SECOND, DAY, 30 * DAY};
@@ -228,7 +230,7 @@ static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
         const verge_timer left = timers[1 - number_of(out[0].data)];
         assert_true(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_reset(wheel, left, moved_ns), 0);
-        assert_quiet(wheel, 20 * TICK); /* at the latest, it has left its tick now */
+        assert_quiet(wheel, 20 * TICK); /* by now, the timer has left its old tick */
         assert_false(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_next_deadline(wheel), moved_ns);
         assert_quiet(wheel, moved_ns - 1);
@@ -237,7 +239,7 @@ static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
     }
 }
 
-/* What is sorted is not sorted again for the sake of idle nodes that lie elsewhere. */
+/* Sorted timers are not sorted again because of idle nodes elsewhere. */
 static void idle_nodes_do_not_make_a_sorted_tick_dearer(void **state) {
     (void)state;
     enum { COUNT = 20000 };
@@ -257,7 +259,7 @@ static void idle_nodes_do_not_make_a_sorted_tick_dearer(void **state) {
     }
 }
 
-/* A slot of an upper level in which much is idle comes down a little at each tick. */
+/* An upper slot with many idle nodes is drained a little at each tick. */
 static void a_slot_with_idle_nodes_comes_down_by_and_by(void **state) {
     (void)state;
     enum { COUNT = 60000, CANCELLED = COUNT / 2, SLOT = 1 << 17 };
@@ -272,7 +274,7 @@ static void a_slot_with_idle_nodes_comes_down_by_and_by(void **state) {
     wheel_end(wheel);
 }
 
-/* A limited poll that goes to the next timer returns it, with idle nodes and without. */
+/* poll_to_next with a work limit returns the next timer, with idle nodes and without. */
 static void poll_to_next_returns_what_is_due_beside_idle_nodes(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1000);
@@ -287,13 +289,13 @@ static void poll_to_next_returns_what_is_due_beside_idle_nodes(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- its use ---- */
+/* ---- what idle nodes are for ---- */
 
-/* A timer that takes the node of one that was cancelled stays where that is, if it comes up no later. */
+/* A new timer that takes an idle node leaves the node in its slot, if the node comes up early enough there. */
 static void a_request_moves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    (void)schedule(wheel, SECOND, 0); /* another is the earliest */
+    (void)schedule(wheel, SECOND, 0); /* this one is the earliest, not the timers below */
     verge_timer timer = schedule(wheel, 30 * SECOND, 1);
     const verge__node *node = &verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->timer.node;
     verge__node *const *place = node->pprev;
@@ -312,7 +314,7 @@ static void a_request_moves_nothing(void **state) {
     wheel_end(wheel);
 }
 
-/* Each comes out once, whether nodes are kept or withdrawn. */
+/* Each timer comes out once, whether nodes are kept or withdrawn. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 5000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G3, G8: a limit on what a poll returns or does defers, and never skips. */
+/* G3, G8: a limit on what a poll returns or does defers timers, and never skips one. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
@@ -10,7 +10,7 @@ static verge_wheel *wheel_limited(verge_order order, size_t work_limit) {
     return wheel_new(&options);
 }
 
-/* 100,000 timers of one tick, one a poll: all come out, in order, with time standing still. */
+/* 100,000 timers of one tick, and polls that return one timer each. All come out, in order, while time stands still. */
 static void limit_of_one_with_many_due_in_one_tick(void **state) {
     (void)state;
     const size_t count = test_scaled(100000);
@@ -28,7 +28,7 @@ static void limit_of_one_with_many_due_in_one_tick(void **state) {
     wheel_end(wheel);
 }
 
-/* The same with time going on, so that slots are passed while the backlog waits. */
+/* As above, but time goes on, so that slots are passed while the backlog waits. */
 static void limit_of_one_while_time_goes_on(void **state) {
     (void)state;
     const size_t count = test_scaled(100000);
@@ -68,7 +68,7 @@ static void a_limit_never_makes_a_timer_wait_a_rotation(void **state) {
     }
 }
 
-/* What can be scheduled depends on now, not on how far the backlog has been worked off. */
+/* The largest deadline depends on now, not on the cursor, which a backlog holds back. */
 static void a_backlog_does_not_shorten_the_reach(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_TWO_LEVEL, 0);
@@ -87,7 +87,7 @@ static void a_backlog_does_not_shorten_the_reach(void **state) {
     wheel_end(idle);
 }
 
-/* Compacting files everything anew, while the backlog may be years behind now. */
+/* compact works while there is a backlog, even if the backlog is years old. */
 static void a_backlog_may_be_compacted(void **state) {
     (void)state;
     static const uint64_t jumps_ns[] = {HOUR, YEAR, UINT64_C(1) << 62};
@@ -114,7 +114,7 @@ static void a_backlog_may_be_compacted(void **state) {
     }
 }
 
-/* Every poll does at most what its limit allows, and a wheel full of due timers empties all the same. */
+/* No poll does more work than its limit. In the end, a wheel full of due timers is empty. */
 static void a_work_limit_is_kept(void **state) {
     (void)state;
     static const size_t work_limits[] = {1, 2, 7, 64, 100, 1000};
@@ -142,7 +142,7 @@ static void a_work_limit_is_kept(void **state) {
     }
 }
 
-/* With room to spare in each poll, a work limit costs no lateness. */
+/* If the work limit is more than the polls need, it makes no timer late. */
 static void work_is_spread_over_the_time_before(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_limited(VERGE_ORDER_ANY, 64);
@@ -150,7 +150,7 @@ static void work_is_spread_over_the_time_before(void **state) {
     struct verge_test_random random = verge_test_random_from(3);
     const size_t count = 10000;
     for (uintptr_t i = 0; i < count; i++) {
-        (void)schedule(wheel, 100 * TICK + verge_test_below(&random, 10000 * TICK), i); /* one a tick */
+        (void)schedule(wheel, 100 * TICK + verge_test_below(&random, 10000 * TICK), i); /* about one for each tick */
     }
     size_t total = 0;
     for (uint64_t now_ns = 0; now_ns <= 10102 * TICK; now_ns += TICK) {
@@ -191,7 +191,7 @@ static void poll_exact_and_to_next_keep_the_work_limit(void **state) {
 
 static const uint8_t levels_of_64[] = {6, 6, 6, 6, 0};
 
-/* G8: what an upper slot holds moves down a little at every tick of the block before, not at once. */
+/* G8: the nodes of an upper slot move down a few at a time, at every tick of the block before, and not all at once. */
 static void a_slot_is_drained_over_the_time_before_it(void **state) {
     enum { COUNT = 6400, SLOT = 64, START = 5 * SLOT };
     verge_wheel_options options = options_of_levels(TICK, levels_of_64);
@@ -201,7 +201,7 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
         (void)schedule(wheel, (START + i % SLOT) * TICK, i);
     }
     uint64_t most = 0;
-    uint64_t moved_before = 0; /* before the slot begins */
+    uint64_t moved_before = 0; /* how many nodes were moved before the slot begins */
     for (uint64_t tick = 1; tick < START; tick++) {
         assert_quiet(wheel, tick * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
@@ -214,7 +214,7 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
     wheel_end(wheel);
 }
 
-/* A long slot, too, evenly over all of that time, with a work limit and without. */
+/* A long slot is also drained evenly over all of that time, with a work limit and without. */
 static void a_long_slot_is_drained_evenly(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096, START = 3 * SLOT };
@@ -247,13 +247,13 @@ static void a_long_slot_is_drained_evenly(void **state) {
         }
         assert_int_equal(moved[START - SLOT - 1], 0);
         assert_in_range(moved[START - SLOT / 2], COUNT / 4, COUNT);
-        assert_in_range(moved[START - 1], COUNT - COUNT / 16, COUNT + COUNT / 16); /* the first of them once more */
+        assert_in_range(moved[START - 1], COUNT - COUNT / 16, COUNT + COUNT / 16); /* the first of them moved twice */
         assert_in_range(most, 1, COUNT / 64);
         wheel_end(wheel);
     }
 }
 
-/* Also in a wheel that was used before, was further on then, and has given back its levels. */
+/* As above, in a wheel that was used before, at later times, and has given back its levels. */
 static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096 };
@@ -277,7 +277,7 @@ static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
     wheel_end(wheel);
 }
 
-/* Also where it is two ticks long. */
+/* As above, with slots of two ticks. */
 static void a_short_slot_is_drained_before_it(void **state) {
     (void)state;
     enum { COUNT = 6400, START = 10 };
@@ -296,7 +296,7 @@ static void a_short_slot_is_drained_before_it(void **state) {
 
 enum { SLOT_OF_512 = 512 }; /* ticks of a slot of the default level 1 */
 
-/* Polls at each tick up to one; returns the work of the busiest. */
+/* Polls at each tick from from_tick to before to_tick. Returns the work of the poll with the most work. */
 static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to_tick) {
     uint64_t most = 0;
     for (uint64_t tick = from_tick; tick < to_tick; tick++) {
@@ -306,8 +306,8 @@ static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to
     return most;
 }
 
-/* However many there are of a tick, no poll has more than two portions; also if idle ones are dropped in
- * the middle of it. */
+/* However many nodes a slot has for each tick, no poll drains more than two portions. This also holds if idle nodes are
+ * dropped meanwhile. */
 static void a_dense_slot_is_drained_evenly(void **state) {
     (void)state;
     enum { START = 5 * SLOT_OF_512 };
@@ -328,20 +328,20 @@ static void a_dense_slot_is_drained_evenly(void **state) {
     }
 }
 
-/* A slot that begins soon, and gets its nodes now: it has less time. */
+/* A slot that begins soon gets its nodes only now, so there is less time to drain it. */
 static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     (void)state;
     enum { COUNT = 100000, START = 5 * SLOT_OF_512, LEFT = 50 };
     verge_wheel *wheel = wheel_new(NULL);
     assert_quiet(wheel, (START - LEFT) * TICK);
-    for (size_t k = 0; k < COUNT; k++) { /* so far ahead that they are filed in level 1 */
+    for (size_t k = 0; k < COUNT; k++) { /* all are far enough ahead for level 1 */
         (void)schedule(wheel, (START - LEFT + SLOT_OF_512 + 8 + k % 400) * TICK, k);
     }
     assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * VERGE__PORTION);
     wheel_end(wheel);
 }
 
-/* In order, all of a tick is sorted first: each step of that is work. */
+/* In an ordered wheel, all timers of a tick are sorted first, and each step of the sort counts as work. */
 static void an_ordered_tick_keeps_the_work_limit(void **state) {
     (void)state;
     enum { COUNT = 3000, LIMIT = 100 };
@@ -357,7 +357,7 @@ static void an_ordered_tick_keeps_the_work_limit(void **state) {
     for (size_t polls = 1; fired < COUNT; polls++) {
         const size_t count = verge_wheel_poll(wheel, 2 * TICK, out, COUNT);
         assert_in_range(stats_of(wheel).last_poll_work, count, LIMIT);
-        assert_true(polls > COUNT / LIMIT || count == 0); /* before the first comes out, all were looked at */
+        assert_true(polls > COUNT / LIMIT || count == 0); /* before the first timer comes out, all were looked at */
         fired += count;
     }
     wheel_end(wheel);

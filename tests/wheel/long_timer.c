@@ -8,7 +8,7 @@ static verge_wheel *wheel_short(void) {
     return wheel_new(&options);
 }
 
-/* Drives it by its wake-ups until it says that it has arrived; returns how often the wheel's timer came out. */
+/* Polls at each wake-up until verge_long_timer_fired returns 1. Returns how often the wheel's timer came out. */
 static size_t arrive(verge_wheel *wheel, verge_long_timer *long_timer) {
     verge_expiry out[2];
     for (size_t count = 1; count < 100000; count++) {
@@ -87,7 +87,7 @@ static void may_be_cancelled(void **state) {
     assert_int_equal(long_timer.timer, 0);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_true(verge_long_timer_cancel(&long_timer, wheel) < 0);
-    /* Between two legs, too. */
+    /* Also when it was started again. */
     verge_expiry out[2];
     assert_int_equal(verge_long_timer_start(&long_timer, wheel, MINUTE, NULL), 0);
     while (verge_wheel_poll(wheel, verge_wheel_next_wakeup(wheel), out, 2) == 0) {

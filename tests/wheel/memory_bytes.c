@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G7: at most 48 bytes a timer at a million of them, few idle nodes, and memory that goes when the load goes. */
+/* G7: a million timers take at most 48 bytes each, idle nodes are few, and memory goes back when the load is gone. */
 #include "wheel/support.h"
 
 enum {
@@ -39,7 +39,7 @@ static void tear_down(struct fixture *fixture) {
     free(fixture->timers);
 }
 
-/* Within an hour, which is what many timeouts of a busy server look like. */
+/* A time within the next hour, as for many timeouts of a busy server. */
 static uint64_t random_deadline(struct fixture *fixture) {
     return verge_wheel_now(fixture->wheel) + TICK + verge_test_below(&fixture->random, HOUR);
 }
@@ -79,7 +79,7 @@ static void a_million_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* Most wheels of a program with many are small. docs/EMBEDDING.md has these figures. */
+/* If a program has many wheels, most of them are small. docs/EMBEDDING.md has these figures. */
 static void a_small_wheel_takes_little(void **state) {
     (void)state;
     enum { FEW = 10 };
@@ -108,8 +108,8 @@ static void a_small_wheel_takes_little(void **state) {
     }
 }
 
-/* All timers are cancelled, from the first to the last, the other way round or anywhere, and nothing is polled. What is
- * left is the slots, and slabs that one million timers do not make more. */
+/* All timers are cancelled: from the first to the last, from the last to the first, or in random order. There is no
+ * poll. The slots are left, and a few slabs, however many timers there were. */
 static void cancels_alone_give_back(void **state) {
     (void)state;
     enum { BYTES_MAX = 144 << 10, COMPACT_BYTES_MAX = 64 << 10 }; /* 100 KiB of it are slots */
@@ -132,7 +132,7 @@ static void cancels_alone_give_back(void **state) {
     }
 }
 
-/* What comes out is gone as well. */
+/* As above, but the timers come out of polls. */
 static void polls_alone_give_back(void **state) {
     (void)state;
     enum { BYTES_MAX = 144 << 10, COMPACT_BYTES_MAX = 64 << 10 }; /* 100 KiB of it are slots */
@@ -179,7 +179,8 @@ static void a_million_cancelled_and_scheduled_again(void **state) {
     tear_down(&fixture);
 }
 
-/* Without any poll: one timer moved earlier a million times, and all of them moved earlier one after the other. */
+/* There is no poll. One timer is moved earlier a million times, and then all timers are moved earlier, one after the
+ * other. */
 static void idle_nodes_of_moves_are_bounded_without_a_poll(void **state) {
     (void)state;
     struct fixture fixture;
@@ -212,7 +213,7 @@ static void idle_nodes_of_cancels_are_bounded_without_a_poll(void **state) {
         assert_idle_bounded(&fixture);
     }
     assert_int_equal(verge_wheel_count(fixture.wheel), 0);
-    /* Nor does schedule and cancel of ever earlier and of ever later timers pile anything up. */
+    /* Idle nodes are also bounded if timers are scheduled and cancelled, ever earlier and ever later. */
     for (size_t i = 0; i < fixture.count; i++) {
         const uint64_t distance = i % 2 == 0 ? i : fixture.count - i;
         const verge_timer timer = schedule(fixture.wheel, HOUR + distance * TICK, i);
@@ -222,7 +223,7 @@ static void idle_nodes_of_cancels_are_bounded_without_a_poll(void **state) {
     tear_down(&fixture);
 }
 
-/* After the load has gone, polling alone brings memory down; what is left must not depend on what there was. */
+/* After the load has gone, polls alone give memory back. What is left must not depend on how large the load was. */
 static void memory_shrinks_with_the_load(void **state) {
     (void)state;
     struct fixture fixture;
@@ -241,7 +242,7 @@ static void memory_shrinks_with_the_load(void **state) {
     tear_down(&fixture);
 }
 
-/* The same with nothing at all to do: polls give back what nobody needs any more. */
+/* As above, but no timer comes any more. */
 static void memory_shrinks_while_idle(void **state) {
     (void)state;
     struct fixture fixture;
@@ -277,7 +278,7 @@ static void memory_shrinks_around_those_who_stay(void **state) {
     tear_down(&fixture);
 }
 
-/* A few timers keep all memory from being given back. Then the load comes back: it uses what is still there. */
+/* A few timers keep their slabs. A load that comes back uses the free nodes of these slabs. */
 static void a_load_that_comes_back_finds_what_was_set_aside(void **state) {
     (void)state;
     struct fixture fixture;
@@ -295,7 +296,7 @@ static void a_load_that_comes_back_finds_what_was_set_aside(void **state) {
     tear_down(&fixture);
 }
 
-/* Memory that was given back and is taken again serves new handles only. */
+/* Memory that was given back and is taken again gives new handles only. */
 static void handles_survive_growing_and_shrinking(void **state) {
     (void)state;
     struct fixture fixture;
@@ -319,8 +320,7 @@ static void handles_survive_growing_and_shrinking(void **state) {
     tear_down(&fixture);
 }
 
-/* After a million cancels their nodes go back to the allocator; new timers come and go meanwhile, and each comes
- * out. */
+/* After a million cancels, the nodes go back to the allocator. Meanwhile new timers come and go, and each comes out. */
 static void timers_come_and_go_while_memory_goes_back(void **state) {
     struct fixture fixture;
     set_up(&fixture, *(verge_order *)*state);
@@ -367,7 +367,7 @@ static void a_slab_goes_back_with_its_last_timer(void **state) {
     }
     (void)schedule(fixture.wheel, 2000 * TICK, 0);
     drain(&fixture, 1000 * TICK);
-    assert_int_equal(stats_of(fixture.wheel).nodes, 2 * SLAB); /* of the first and of the last one */
+    assert_int_equal(stats_of(fixture.wheel).nodes, 2 * SLAB); /* the first slab and the last */
     drain(&fixture, 2000 * TICK);
     assert_int_equal(stats_of(fixture.wheel).nodes, SLAB);
     tear_down(&fixture);
@@ -387,7 +387,7 @@ static void cancel_all(verge_wheel *wheel, const verge_timer *timers, size_t cou
     }
 }
 
-/* Not before fewer than one in `ratio` of the nodes is used, however few are to be kept then. */
+/* No memory goes back before fewer than one in `ratio` of the nodes is used. */
 static void memory_stays_until_the_ratio_is_reached(void **state) {
     (void)state;
     enum { RATIO = 8, MORE = MANY / 6, FEWER = MANY / 10 };
@@ -408,7 +408,7 @@ static void memory_stays_until_the_ratio_is_reached(void **state) {
     wheel_end(wheel);
 }
 
-/* What was begun goes on until there is `multiplier` times what is used, though the ratio is reached before. */
+/* Once memory goes back, this goes on until there are `multiplier` times as many nodes as timers. */
 static void memory_goes_down_to_the_multiplier(void **state) {
     (void)state;
     enum { COUNT = 16 * MANY, USED = COUNT / 5 };
@@ -418,13 +418,13 @@ static void memory_goes_down_to_the_multiplier(void **state) {
     schedule_many(wheel, timers, COUNT);
     cancel_all(wheel, timers + USED, COUNT - USED);
     poll_ticks(wheel, UINT64_C(256) * 20);
-    const uint64_t used_then = COUNT / compaction.ratio; /* when it began: it did not begin again */
+    const uint64_t used_then = COUNT / compaction.ratio; /* when memory began to go back, which it did once */
     assert_in_range(stats_of(wheel).nodes, compaction.multiplier * used_then - (uint64_t)2 * SLAB,
                     compaction.multiplier * used_then + SLAB);
     wheel_end(wheel);
 }
 
-/* What a few timers keep is the slabs that they are in, and no more. */
+/* A few timers keep the slabs that they are in, and no others. */
 static void a_few_timers_keep_their_slabs(void **state) {
     (void)state;
     enum { STAY = 4 };
@@ -450,7 +450,7 @@ static void a_few_timers_keep_their_slabs(void **state) {
     tear_down(&fixture);
 }
 
-/* New timers take the nodes of the lowest slab that has some: so the higher ones become free. */
+/* New timers take nodes of the lowest slab that has free ones, so that the higher slabs become empty. */
 static void low_slabs_are_filled_first(void **state) {
     (void)state;
     enum { ROUNDS = 4 };
@@ -458,12 +458,12 @@ static void low_slabs_are_filled_first(void **state) {
     struct verge_test_random random = verge_test_random_from(5);
     verge_wheel *wheel = wheel_new(NULL);
     schedule_many(wheel, timers, MANY);
-    for (size_t left = MANY; left > MANY / 8; left--) { /* one in eight stays, anywhere */
+    for (size_t left = MANY; left > MANY / 8; left--) { /* one in eight stays, at random */
         const size_t which = (size_t)verge_test_below(&random, left);
         assert_int_equal(verge_wheel_cancel(wheel, timers[which], NULL), 0);
         timers[which] = timers[left - 1];
     }
-    for (size_t i = 0; i < ROUNDS; i++) { /* and half of them come and go, some times */
+    for (size_t i = 0; i < ROUNDS; i++) { /* half of those come and go, a few times */
         for (size_t which = i % 2; which < MANY / 8; which += 2) {
             assert_int_equal(verge_wheel_cancel(wheel, timers[which], NULL), 0);
         }
@@ -476,7 +476,7 @@ static void low_slabs_are_filled_first(void **state) {
     wheel_end(wheel);
 }
 
-/* While memory goes back, timers come, go and are reserved, in slabs that were looked at already and in others. */
+/* While memory goes back, timers come and go, and nodes are reserved. */
 static void memory_is_wanted_while_it_goes_back(void **state) {
     (void)state;
     enum { COUNT = 8 * MANY, STEPS = 40, AT_ONCE = 3 * SLAB };
@@ -504,7 +504,7 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
             cancel_all(wheel, timers + kept - AT_ONCE, AT_ONCE);
             kept -= AT_ONCE;
             assert_int_equal(verge_wheel_reserve(wheel, 0), 0);
-        } else { /* what was there before all of this */
+        } else { /* some of the timers from the beginning */
             cancel_all(wheel, timers + kept - SLAB, SLAB);
             kept -= SLAB;
         }
@@ -517,8 +517,8 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     wheel_end(wheel);
 }
 
-/* The level that a timer's node is to be filed in is there when it comes up, though it is empty until then; also if
- * the timer is the first of all. */
+/* A timer was moved later, and its node comes up at the old time. The level for the new deadline is there then,
+ * although it was empty when compact was called. */
 static void compact_keeps_the_level_of_a_timer_that_was_moved(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

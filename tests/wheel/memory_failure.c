@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * G3, G7 when memory runs out: a scenario with every kind of call is run again and again, and each time another
- * allocation fails. What fails says -ENOMEM and changes nothing; no timer is lost, nothing leaks.
+ * allocation fails. A call that fails returns -ENOMEM and changes nothing. No timer is lost, and no memory leaks.
  */
 #include "wheel/support.h"
 
@@ -28,7 +28,7 @@ static void assert_consistent(struct scenario *scenario) {
     assert_null(scenario->memory.complaint);
 }
 
-/* Nothing but memory held may differ after a failure, and that not even visibly to the caller. */
+/* After a failure, only the bytes and nodes that the wheel holds may differ. */
 static void assert_nothing_changed(struct scenario *scenario, const struct snapshot *before) {
     struct snapshot after = snapshot_of(scenario->wheel);
     after.stats.bytes = before->stats.bytes;
@@ -81,7 +81,7 @@ static void do_cancel(struct scenario *scenario, size_t index) {
     scenario->pending--;
 }
 
-/* A poll allocates nothing; what is due afterwards has come out. */
+/* Polls. The poll must not allocate, and must return all timers that are due. */
 static void do_poll(struct scenario *scenario, uint64_t now_ns) {
     static verge_expiry out[TIMERS_MAX];
     const uint64_t calls = scenario->memory.calls;
@@ -161,7 +161,7 @@ static void play(struct scenario *scenario) {
     assert_int_equal(scenario->pending, 0);
 }
 
-/* Returns how many allocations the whole of it asked for. */
+/* Plays the scenario. Returns how many allocations it asked for. */
 static uint64_t play_failing(verge_wheel_options options, uint64_t fail_at, uint64_t fail_from) {
     static struct scenario scenario;
     memset(&scenario, 0, sizeof(scenario));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G7: what is reserved is there, and stays. */
+/* G7: memory that was reserved is there, and stays. */
 #include "wheel/support.h"
 
 struct fixture {
@@ -31,7 +31,7 @@ static uint64_t random_deadline(struct fixture *fixture, struct verge_test_rando
     return delta_ns > largest_ns - now_ns ? largest_ns : now_ns + delta_ns;
 }
 
-/* Polls; its timers vanish from the list, which is in no order. */
+/* Polls, and removes the timers that come out from the list, which is in no order. */
 static void poll_some(struct fixture *fixture, uint64_t now_ns) {
     verge_expiry out[64];
     const size_t count = verge_wheel_poll(fixture->wheel, now_ns, out, COUNT_OF(out));
@@ -72,7 +72,7 @@ static void random_operations(struct fixture *fixture, size_t room, size_t opera
     assert_int_equal(verge_wheel_count(fixture->wheel), fixture->count);
 }
 
-/* A million operations of all kinds, memory being refused throughout. */
+/* A million operations of all kinds, while every allocation fails. */
 static void no_allocation_after_reserve(void **state) {
     const verge_wheel_options *options = *state;
     enum { ROOM = 1000 };
@@ -112,7 +112,7 @@ static void the_room_is_kept(void **state) {
     tear_down(&fixture);
 }
 
-/* Nodes go back in slabs of 512; one more than some slabs is another slab. */
+/* Nodes go back in slabs of 512. If one more node is reserved than fits into 40 slabs, 41 slabs stay. */
 static void the_room_is_kept_to_the_last_node(void **state) {
     (void)state;
     enum { SLAB = 512, ROOM = 40 * SLAB + 1, PEAK = 200 * SLAB };
@@ -148,8 +148,8 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* The cursor comes closer, and each timer is moved to a time that comes soon, and back, which is in a lower level by
- * then: the room is enough. */
+/* While the cursor comes closer to their tick, each timer is moved to an earlier time and back. Its tick is in a lower
+ * level by then. The reserved room is enough. */
 static void timers_of_one_tick_in_several_levels(void **state) {
     (void)state;
     enum { COUNT = 20000, AT_ONCE = 100, LEVEL_START = 1 << 24 };
@@ -196,14 +196,14 @@ static void too_much_is_an_error(void **state) {
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
     const struct snapshot before = snapshot_of(fixture.wheel);
     assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX) < 0);
-    if (SIZE_MAX / 32 > UINT32_MAX) { /* else there may be memory for some of it, and the next test looks at that */
+    if (SIZE_MAX / 32 > UINT32_MAX) { /* otherwise some of it may be allocated: see the next test */
         assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX / 32) < 0);
     }
     assert_unchanged(fixture.wheel, &before);
     tear_down(&fixture);
 }
 
-/* Memory runs out on the way: what was had by then goes back, but for the tables. */
+/* Memory runs out in the middle of a reserve: what it had allocated goes back, except the array of slabs. */
 static void a_reserve_that_fails_keeps_nothing(void **state) {
     (void)state;
     for (uint64_t calls = 1; calls < 3000; calls += 97) {

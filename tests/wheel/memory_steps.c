@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G7: memory grows and goes back in steps. How large they are, and that none is forgotten. */
+/* G7: memory grows and goes back in steps. The tests check how large the steps are, and that no memory is forgotten. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
@@ -7,7 +7,7 @@ enum {
     SLAB = VERGE__SLAB_NODES,
 };
 
-/* Each timer that ends gives back one slab at the most, until there are few. */
+/* Each timer that ends gives back at most one slab, until few slabs are empty. */
 static void one_slab_at_a_time(void **state) {
     (void)state;
     enum { SLABS = 200 };
@@ -27,7 +27,7 @@ static void one_slab_at_a_time(void **state) {
     wheel_end(wheel);
 }
 
-/* Compact gives back all of them, though timers stay in some. */
+/* compact gives back all empty slabs, although timers stay in others. */
 static void compact_gives_back_all_slabs_at_once(void **state) {
     (void)state;
     enum { SLABS = 200, STAY = 7 };
@@ -49,7 +49,7 @@ static void compact_gives_back_all_slabs_at_once(void **state) {
     wheel_end(wheel);
 }
 
-/* The first slab grows while it is alone, twice as large each time; then there is one more each time. */
+/* The first slab doubles in size while it is the only one. When it is full, one slab is added each time. */
 static void the_first_slab_doubles(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -64,7 +64,7 @@ static void the_first_slab_doubles(void **state) {
     wheel_end(wheel);
 }
 
-/* Each time the same load takes the same, and leaves the same. */
+/* The same load takes the same memory each time, and leaves the same. */
 static void a_load_that_comes_back_takes_no_more(void **state) {
     (void)state;
     static verge_timer timers[64 * SLAB];

@@ -69,7 +69,7 @@ static void callbacks_may_lend_the_wheel(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- what is not: the allocator is called from inside ---- */
+/* ---- what is not allowed: the allocator uses the wheel, while it is called from inside ---- */
 
 static verge_wheel *shared;
 static void (*use_inside)(verge_wheel *wheel);
@@ -89,7 +89,7 @@ static void release(void *context, void *memory, size_t size) {
     verge_allocator_default()->release(verge_allocator_default()->context, memory, size);
 }
 
-/* Each call of a wheel's, by a function of its own. */
+/* One function for each call of a wheel. */
 static verge_timeout one_timeout;
 static verge_timer one_timer;
 

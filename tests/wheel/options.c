@@ -92,7 +92,7 @@ static void unknown_size_is_refused(void **state) {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         verge_wheel_options options[2] = {options_of(VERGE_PRESET_DEFAULT), options_of(VERGE_PRESET_DEFAULT)};
         options[0].struct_size = sizes[i];
-        assert_refused_for(options, "struct_size"); /* the second of them is what the library does not know */
+        assert_refused_for(options, "struct_size"); /* the second struct: fields that the library does not know */
     }
     verge_wheel_options newer[2] = {options_of(VERGE_PRESET_DEFAULT)};
     newer[0].struct_size = sizeof(newer);
@@ -120,7 +120,7 @@ struct level_case {
 
 static verge_wheel_options options_of_case(const struct level_case *one) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.precision_ns = 0; /* that of the levels */
+    options.precision_ns = 0; /* 0: the slot width of the lowest level */
     options.level_count = one->level_count;
     memcpy(options.levels, one->levels, sizeof(one->levels));
     return options;
@@ -142,7 +142,7 @@ static void levels_that_do_not_fit_together_are_refused(void **state) {
         {1, {{64, 1}}},                 /* a shift beyond 63 */
         {1, {{255, 6}}},                /* far beyond */
         {1, {{60, 6}}},                 /* a reach beyond 2^64 */
-        {2, {{52, 10}, {62, 3}}},       /* beyond it higher up */
+        {2, {{52, 10}, {62, 3}}},       /* a reach beyond 2^64 higher up */
         {VERGE_LEVEL_COUNT_MAX + 1, {{0, 1}}},
         {SIZE_MAX, {{0, 1}}},
     };
@@ -186,7 +186,7 @@ static void sixteen_levels_reach_the_end_of_time(void **state) {
     wheel_end(wheel);
 }
 
-/* With few timers and with many: each level may be made of several. */
+/* With few timers and with many. With few, each level is made of several narrow ones. */
 static void levels_of_one_width_reach_the_end_of_time(void **state) {
     (void)state;
     for (uint8_t width = 1; width <= 14; width++) {
@@ -229,7 +229,7 @@ static void unknown_order_and_past_are_refused(void **state) {
     assert_refused_for(&options, "past");
 }
 
-/* Where the levels of a preset end, in bits of a nanosecond's time: what the wheels that they stand for have. */
+/* Where the levels of each preset end: bit numbers of a time in nanoseconds. */
 static void levels_of_the_presets(void **state) {
     (void)state;
     static const struct {
@@ -262,7 +262,7 @@ static void levels_from_bits(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.levels[3] = (verge_wheel_level){.shift = 77, .bits = 78};
     assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, 3), 0);
-    assert_int_equal(options.levels[3].shift, 77); /* no more than there are */
+    assert_int_equal(options.levels[3].shift, 77); /* entries beyond level_count stay */
     assert_int_equal(options.levels[3].bits, 78);
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_level_count(wheel), 3);
@@ -339,7 +339,7 @@ static void timers_may_be_capped(void **state) {
     wheel_end(wheel);
 }
 
-/* Moving a timer later writes its deadline alone, also in these wheels: it comes up at the old time. */
+/* A timer that is moved later keeps its place, also in these wheels: its node comes up at the old time. */
 static void a_cap_and_a_refused_past_keep_places(void **state) {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {

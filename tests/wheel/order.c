@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G5: ticks ascend within a poll and across polls; inside a tick the order asked for. */
+/* G5: ticks ascend, within a poll and across polls. Inside a tick, timers come out in the order of the options. */
 #include "wheel/support.h"
 
 enum {
@@ -13,7 +13,8 @@ static verge_wheel *wheel_ordered(verge_order order, size_t work_limit) {
     return wheel_new(&options);
 }
 
-/* Timers in a few hundred ticks on all levels, each tick often, numbered in the order of their scheduling. */
+/* Timers in a few hundred ticks on all levels, with several timers for each tick. Their numbers are in the order in
+ * which they were scheduled. */
 static void schedule_scattered(verge_wheel *wheel, struct verge_test_random *random) {
     for (uintptr_t i = 1; i <= TIMERS; i++) {
         const uint64_t ticks = UINT64_C(1) << verge_test_below(random, 30);
@@ -22,7 +23,7 @@ static void schedule_scattered(verge_wheel *wheel, struct verge_test_random *ran
     }
 }
 
-/* In the order of ticks, then of the mode. */
+/* In the order of ticks and, inside a tick, in the order of the options. */
 static bool may_follow(verge_wheel *wheel, verge_order order, const verge_expiry *first, const verge_expiry *second) {
     const uint64_t first_tick_ns = verge_wheel_fires_at(wheel, first->deadline_ns);
     const uint64_t second_tick_ns = verge_wheel_fires_at(wheel, second->deadline_ns);
@@ -80,7 +81,8 @@ static void ticks_ascend(void **state) {
 
 static void fifo_after_a_cascade(void **state) {
     (void)state;
-    /* The second is scheduled when the tick is near: straight into the lowest level, where the first comes down to. */
+    /* The second timer is scheduled when the tick is near: it is filed in the lowest level, to which the first timer
+     * comes down. */
     for (uint64_t distance = 1; distance < 5000; distance = distance * 3 / 2 + 1) {
         verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
         const uint64_t deadline_ns = 5000 * TICK;
@@ -102,7 +104,7 @@ static void fifo_counts_the_last_reschedule(void **state) {
     const verge_timer fourth = schedule(wheel, SECOND, 4);
     assert_int_equal(verge_wheel_reset(wheel, fourth, HOUR), 0); /* later */
     assert_int_equal(verge_wheel_reset(wheel, second, HOUR), 0); /* earlier */
-    assert_int_equal(verge_wheel_reset(wheel, first, HOUR), 0);  /* to where it is */
+    assert_int_equal(verge_wheel_reset(wheel, first, HOUR), 0);  /* to the same deadline */
     ASSERT_FIRES_IN_ORDER(wheel, HOUR + TICK, 3, 4, 2, 1);
     wheel_end(wheel);
 }
@@ -121,7 +123,7 @@ static void deadline_order_then_fifo(void **state) {
     wheel_end(wheel);
 }
 
-/* Compacting rewrites the slots, and must not reorder them, however many timers a tick has. */
+/* compact must not change the order, however many timers a tick has. */
 static void compact_keeps_the_order(void **state) {
     (void)state;
     static verge_expiry out[200];
@@ -157,7 +159,8 @@ static void the_past_precedes_what_comes_due_later(void **state) {
     }
 }
 
-/* A tick of several sorted lists, of which the timers of one are cancelled between two polls. */
+/* While a tick is being sorted, there are several sorted lists. The timers of one list are cancelled between two
+ * polls. */
 static void cancelled_lists_leave_the_order_alone(void **state) {
     (void)state;
     enum { COUNT = 150 };
@@ -187,7 +190,7 @@ static void cancelled_lists_leave_the_order_alone(void **state) {
     }
 }
 
-/* An upper slot of many nodes is drained in portions, and some of its timers have been moved on by then. */
+/* An upper slot of many nodes is drained in portions. Some of its timers were moved to later ticks before. */
 static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     (void)state;
     enum { COUNT = 300, SLOT = 64, UPPER_SLOT = SLOT * SLOT, START = 3 * UPPER_SLOT, END = 20 * UPPER_SLOT };
@@ -218,8 +221,8 @@ static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     wheel_end(wheel);
 }
 
-/* Of a coarse wheel: both were rounded up to the tick under way, their deadlines have come, and a limit lets one
- * out. */
+/* In a coarse wheel: two timers were rounded up to the tick under way, and their deadlines have come. A limit of 1 lets
+ * one of them out, and the next poll returns the other. */
 static void what_a_limit_leaves_of_the_tick_under_way_comes_next(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_THREE_LEVEL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences of calls that once broke a promise and that random ones seldom hit. */
+/* Sequences of calls that once broke a promise, and that random tests seldom hit. */
 #include "wheel/support.h"
 
 enum { SLAB = 512 };
 
-/* A timer that uses an idle node may need a level later that has no memory yet. */
+/* A timer uses an idle node. When the node comes up, it may have to go to a level that has no memory yet. */
 static void an_idle_node_is_used_and_filed_again_far_away(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -35,7 +35,7 @@ static void a_kept_node_is_filed_again_far_away(void **state) {
     wheel_end(wheel);
 }
 
-/* Nodes are being given back when they are reserved after all. */
+/* While nodes are being given back, nodes are reserved. */
 static void a_reservation_while_memory_goes_back(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -66,8 +66,8 @@ static void a_reservation_while_memory_goes_back(void **state) {
     wheel_end(wheel);
 }
 
-/* A node knows 32 bits of the tick it is filed at: those of a timer that is moved by multiples of 2^32 ticks are the
- * same. */
+/* Timers are moved by multiples of 2^36 ticks: the low 32 bits of their ticks stay the same, and must not be taken for
+ * the whole tick. */
 static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -93,7 +93,7 @@ static void moves_by_a_multiple_of_what_a_node_knows(void **state) {
     wheel_end(wheel);
 }
 
-/* The same, where the node has come down to a lower level by then. */
+/* As above, but timers are moved by 2^32 ticks, when their nodes have begun to come down to lower levels. */
 static void moves_by_a_multiple_from_a_lower_level(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -119,7 +119,7 @@ static void moves_by_a_multiple_from_a_lower_level(void **state) {
     wheel_end(wheel);
 }
 
-/* Idle polls give back what a mass cancel has left, although some timers stay. */
+/* After a mass cancel and idle polls, most memory has gone back, although some timers stay. */
 static void a_mass_cancel_is_given_back_by_polls(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -141,7 +141,7 @@ static void a_mass_cancel_is_given_back_by_polls(void **state) {
     wheel_end(wheel);
 }
 
-/* The reserved room is enough where each slot holds one timer. */
+/* The reserved room is enough, even if each timer is in its own slot. */
 static void a_reservation_holds_with_thin_slots(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -168,7 +168,7 @@ static void a_reservation_holds_with_thin_slots(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* Slots of idle nodes on the way to the next timer count for one poll together. */
+/* If poll_to_next passes several slots of idle nodes, the work limit is for all of them together. */
 static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     (void)state;
     verge_wheel_options options;
@@ -199,7 +199,7 @@ static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     wheel_end(wheel);
 }
 
-/* A level of slots of 2^36 ticks is drained while a timer in it has been moved to a later slot, of a level above. */
+/* A slot of 2^36 ticks is drained. A timer in it was moved to a later slot of a level above. */
 static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
@@ -218,8 +218,8 @@ static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     wheel_end(wheel);
 }
 
-/* What poll_exact has sorted and not returned, as there is a work limit, is moved to a later time: it is not due any
- * more. */
+/* poll_exact has sorted a timer, but has not returned it, because of a work limit. The timer is then moved to a later
+ * time: it is not due any more. */
 static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     (void)state;
     static const verge_order orders[] = {VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
@@ -240,8 +240,8 @@ static void a_sorted_timer_that_was_moved_does_not_come_out(void **state) {
     }
 }
 
-/* Much is due at one tick. Of it some are idle, some were withdrawn before the tick came, and some while it is handed
- * out. */
+/* Many timers are due at one tick. Some were cancelled before the tick came, so that their nodes are idle or withdrawn.
+ * Others are cancelled while the tick is handed out. */
 static void a_tick_of_which_half_is_cancelled(void **state) {
     (void)state;
     enum { COUNT = 12000, MORE = 100 };
@@ -281,7 +281,7 @@ static verge_wheel *wheel_before(uint64_t precision_ns, uint64_t tick) {
     return wheel_new(&options);
 }
 
-/* Moved from the past to such a tick, a timer does not come out before those of earlier ticks (G5). */
+/* A timer that is moved from the past to such a tick does not come out before timers of earlier ticks (G5). */
 static void a_timer_moved_out_of_the_past_waits_for_its_turn(void **state) {
     (void)state;
     for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {
@@ -302,7 +302,7 @@ static void a_timer_moved_out_of_the_past_waits_for_its_turn(void **state) {
 struct mover {
     verge_wheel *wheel;
     verge_timer timer;
-    size_t moved_count; /* how often the one that is moved came out */
+    size_t moved_count; /* how often the moved timer came out */
 };
 
 static void move_to_the_past(void *context, const verge_expiry *expiry) {
@@ -313,7 +313,8 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* A timer whose node comes up in a run, and that is set for the past in this run, comes out in a later one. */
+/* A timer is due in a run, and is set for the past in this run before it was handed out. It comes out in a later
+ * run. */
 static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     (void)state;
     for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {
@@ -330,7 +331,7 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     }
 }
 
-/* Slots far up cannot be told apart by 32 bits of a tick. */
+/* A narrow level far up: its slots are 2^28 ticks wide, so their ticks need more than 32 bits. */
 static void a_narrow_level_far_up_knows_its_lists(void **state) {
     (void)state;
     static const uint8_t bits[] = {14, 14, 3, 0};
@@ -348,7 +349,7 @@ static void a_narrow_level_far_up_knows_its_lists(void **state) {
     wheel_end(wheel);
 }
 
-/* What comes soon is brought to the cache: up to some ticks after the next one, which may be the last of time. */
+/* When a tick is taken, the slot after it is prefetched, also if there is no tick after it. */
 static void many_timers_at_the_end_of_time(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -382,7 +383,7 @@ static int end_visited(void *context, const verge_expiry *expiry) {
     return 0;
 }
 
-/* While they are walked over, also where they are being sorted. */
+/* A visitor cancels and frees each timeout that it visits, also while timeouts are being sorted. */
 static void a_timeout_may_end_while_it_is_visited(void **state) {
     (void)state;
     static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO};

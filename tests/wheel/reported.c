@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What others have reported of the wheel: a test for each, named after the promise that was broken. */
+/* Promises that the wheel once broke: a section for each. */
 #include "wheel/support.h"
 
 static verge_expiry out[1 << 17];
@@ -11,14 +11,14 @@ static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_OR
 static const uint64_t gaps_ns[] = {2 * SECOND, MINUTE, 1181 * SECOND, HOUR, 18 * HOUR, 19 * HOUR};
 static const uint64_t delays_ns[] = {MS, 10 * MS, 500 * MS, 2 * SECOND, 10 * MINUTE, 30 * MINUTE, 10 * HOUR};
 
-/* What the three levels of the preset promise. */
+/* The resolution of the level of VERGE_PRESET_THREE_LEVEL for this delay. */
 static uint64_t resolution_for(uint64_t delay_ns) {
     return delay_ns < UINT64_C(1) << 30 ? TICK : delay_ns < UINT64_C(1) << 40 ? UINT64_C(1) << 30 : UINT64_C(1) << 36;
 }
 
 enum { NEW = 77, OLD = 1 };
 
-/* Polls until the new one comes out, which must not be before its deadline, nor later than a resolution after it. */
+/* Polls until the new timer comes out: not before its deadline, and less than a resolution after it. */
 static void assert_in_time(verge_wheel *wheel, uint64_t deadline_ns, uint64_t resolution_ns) {
     size_t count = verge_wheel_poll(wheel, deadline_ns - 1, out, COUNT_OF(out));
     for (size_t i = 0; i < count; i++) {
@@ -29,7 +29,7 @@ static void assert_in_time(verge_wheel *wheel, uint64_t deadline_ns, uint64_t re
     assert_int_equal(number_of_expiry(&out[0]), NEW);
 }
 
-/* Three timers are due, one is handed out: then another is scheduled. */
+/* Three timers are due, and one was handed out. Then the new timer is scheduled. */
 static void coarse_and_in_time_while_there_is_a_backlog(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(gaps_ns) * COUNT_OF(delays_ns) * COUNT_OF(orders); i++) {
@@ -69,7 +69,8 @@ static void schedule_another(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* A function of a run schedules, after a long gap, without any limit; then the run goes on with others that are due. */
+/* After a long time without a poll, the function of a run schedules the new timer. Then the run goes on with other due
+ * timers. */
 static void coarse_and_in_time_from_the_function_of_a_run(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(gaps_ns) * COUNT_OF(delays_ns) * 2; i++) {
@@ -101,7 +102,7 @@ static void coarse_and_in_time_from_the_function_of_a_run(void **state) {
 
 /* ---- G1: strict means deadline < now, whatever poll_exact has looked at ---- */
 
-/* As many as the limit allows, and more; poll_exact returns some of them, or none. */
+/* With up to 19 timers, which may be more than the work limit allows: poll_exact returns some of them, or none. */
 static void strict_is_strict_after_poll_exact(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 2, 3, 5, 7, 10, 100};
@@ -136,7 +137,7 @@ static void strict_is_strict_after_poll_exact(void **state) {
     }
 }
 
-/* ---- statistics: of the slots of a level not more are used than there are, and the levels add up to all ---- */
+/* ---- statistics: no level uses more slots than it has, and the levels add up to the whole wheel ---- */
 
 static void assert_levels_add_up(verge_wheel *wheel) {
     uint64_t active = 0;
@@ -192,7 +193,7 @@ static void levels_add_up_to_the_whole(void **state) {
     }
 }
 
-/* A long slot comes down ahead of its time, into more slots than a block has. */
+/* A long slot is drained before its time, into more slots than a block has. */
 static void no_more_slots_are_used_than_there_are(void **state) {
     (void)state;
     enum { SLOT = 8, COUNT = 30 * 4 * SLOT };
@@ -216,7 +217,7 @@ static void no_more_slots_are_used_than_there_are(void **state) {
 
 static const uint64_t sleeps_ns[] = {MS, 5 * SECOND, MINUTE, HOUR, 30 * DAY, YEAR, 100 * YEAR};
 
-/* Who sleeps until the one timer there is wakes up once. */
+/* A loop that sleeps until next_wakeup, with one timer, wakes up once. */
 static void one_timer_is_one_wake_up(void **state) {
     (void)state;
     static const verge_wheel_preset presets[] = {VERGE_PRESET_DEFAULT, VERGE_PRESET_RUNTIME, VERGE_PRESET_ALARM};
@@ -260,11 +261,12 @@ static void a_timer_is_no_more_wake_ups_than_levels(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- memory goes back, but for the slabs of those that stay ---- */
+/* ---- memory goes back, except the slabs of timers that stay ---- */
 
 enum { SLAB = 512, SLAB_BYTES = SLAB * 40, SLAB_INFO_BYTES = 24, SLOT_BYTES = 128 << 10, DAY_MS = 86400000 };
 
-/* All but some, spread evenly, are cancelled: cancels alone give back what has no timer, and so does compact. */
+/* All timers but a few, spread evenly, are cancelled. The cancels alone give back the slabs without a timer. compact
+ * does the same. */
 static void a_few_timers_keep_no_more_than_their_slabs(void **state) {
     (void)state;
     static const size_t kept_counts[] = {1, 16, 200, 10486};
@@ -297,7 +299,7 @@ static void a_few_timers_keep_no_more_than_their_slabs(void **state) {
         if (stats.nodes > (slabs + 1) * SLAB) {
             fail_msg("%zu of %zu timers: %zu nodes", kept, count, (size_t)stats.nodes);
         }
-        const size_t table_bytes = 2 * count / SLAB * SLAB_INFO_BYTES; /* of all slabs that there ever were */
+        const size_t table_bytes = 2 * count / SLAB * SLAB_INFO_BYTES; /* the array of all slabs that there ever were */
         if (memory.bytes_in_use >= (slabs + 1) * SLAB_BYTES + table_bytes + SLOT_BYTES) {
             fail_msg("%zu of %zu timers, %s: %zu bytes", kept, count, is_compacted ? "compacted" : "cancelled",
                      memory.bytes_in_use);
@@ -339,8 +341,8 @@ static int note_earliest(void *context, const verge_expiry *timer) {
     return 0;
 }
 
-/* Two timers, of which a limited poll returns one. The other was moved there: before that poll, after it, or not at
- * all. */
+/* Two timers, and a poll with a limit of 1. The other timer is moved to its deadline before that poll, after it, or not
+ * at all. */
 static void strict_poll_to_next_goes_on(void **state) {
     (void)state;
     static const uint64_t deadlines_ns[] = {1000, 1023, 1024, 2047, 2048, 2100, 2499, 2500, 2501, 3071, 3072, 5000};
@@ -379,7 +381,8 @@ static void strict_poll_to_next_goes_on(void **state) {
 
 /* ---- G8: no timer costs more than a move through the levels, whatever a backlog does ---- */
 
-/* A backlog is kept while time passes the reach again and again, and timers are scheduled each time. */
+/* There is always a backlog, while time passes the reach of the levels several times, and timers are scheduled each
+ * time. */
 static void a_kept_backlog_makes_no_timer_dearer(void **state) {
     (void)state;
     static const verge_wheel_preset presets[] = {VERGE_PRESET_TWO_LEVEL, VERGE_PRESET_THREE_LEVEL};
@@ -407,9 +410,10 @@ static void a_kept_backlog_makes_no_timer_dearer(void **state) {
     }
 }
 
-/* ---- small ones ---- */
+/* ---- others ---- */
 
-/* What is up to the coverage of a level ahead of the interval that holds now is filed in that level, or below. */
+/* A timer is filed in a level, or below, if its deadline is no later than the start of the current interval plus the
+ * coverage of that level. */
 static void coverage_is_what_a_level_covers(void **state) {
     (void)state;
     static const uint8_t bits[] = {3, 3, 3, 0};
@@ -429,14 +433,14 @@ static void coverage_is_what_a_level_covers(void **state) {
                     }
                 }
                 assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-                verge_wheel_compact(wheel); /* so that the next one finds no idle node */
+                verge_wheel_compact(wheel); /* so that the next timer finds no idle node */
             }
         }
         wheel_end(wheel);
     }
 }
 
-/* Where a wheel may start, timers can be scheduled, and come out. */
+/* If a wheel accepts a start time, timers can be scheduled from there, and come out. */
 static void a_start_leaves_time_for_a_timer(void **state) {
     (void)state;
     static const uint64_t precisions_ns[] = {1, 2, 1024, TICK, UINT64_C(1) << 40};
@@ -471,7 +475,7 @@ static void a_long_timer_that_fired_is_gone(void **state) {
     verge_long_timer timer;
     assert_int_equal(verge_long_timer_start(&timer, wheel, SECOND, NULL), 0);
     assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, out, 2), 1);
-    assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT); /* it came out, and nobody was told yet */
+    assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT); /* it came out, and fired was not called yet */
     assert_int_equal(verge_long_timer_fired(&timer, wheel), 1);
     assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT);
     assert_int_equal(verge_long_timer_start(&timer, wheel, HOUR, NULL), 0);
@@ -480,7 +484,7 @@ static void a_long_timer_that_fired_is_gone(void **state) {
     wheel_end(wheel);
 }
 
-/* The past is rejected: a window of which a part is still to come is not. */
+/* If the past is rejected, a window that is partly in the future is still accepted. */
 static void a_window_that_is_not_over_is_accepted(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
@@ -521,8 +525,7 @@ static void nothing_due_is_no_backlog(void **state) {
     }
 }
 
-/* Once so many timers are pending, those that are started go to several lanes of a slot in turn. The earliest one may
- * be in any of them. */
+/* With so many pending timers, new ones go to the lanes of a slot in turn. The earliest timer may be in any lane. */
 static void the_earliest_is_found_in_each_lane(void **state) {
     (void)state;
     enum { COUNT = 40000, CANCELLED = 20 };

@@ -18,7 +18,7 @@ static verge_wheel *wheel_of_kind(size_t kind) {
     return wheel_new(&options);
 }
 
-/* What was called for, and what to do then. */
+/* Which timers were called for, and what the function does. */
 struct calls {
     verge_wheel *wheel;
     size_t count;
@@ -55,7 +55,7 @@ static void assert_called(struct calls *calls, const uintptr_t *numbers, size_t 
 
 /* ---- what comes out ---- */
 
-/* Of two wheels with the same timers, one polled and one run, the same timers come out at the same times. */
+/* Two wheels have the same timers. One is polled, the other is run: the same timers come out at the same times. */
 static void runs_call_for_what_polls_return(void **state) {
     (void)state;
     static verge_expiry out[CALLS_MAX];
@@ -89,7 +89,7 @@ static void runs_call_for_what_polls_return(void **state) {
     }
 }
 
-/* What a poll with a limit left comes first. */
+/* A run first hands out the timers that a poll with a limit has left. */
 static void runs_take_up_what_polls_left(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -122,7 +122,7 @@ static void cancel_all_others(void *context, const verge_expiry *expiry) {
     assert_well(calls->wheel);
 }
 
-/* Due or not, of this tick or another: what is cancelled is not called for. */
+/* The function is not called for a cancelled timer, whether that timer is due or not, and whatever its tick is. */
 static void what_is_cancelled_does_not_come_out(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -141,7 +141,7 @@ static void what_is_cancelled_does_not_come_out(void **state) {
     }
 }
 
-/* The objects of timers that did not come out yet may go: nobody looks at them any more. */
+/* The objects of timeouts that did not come out yet may be freed: the wheel does not access them any more. */
 static void end_all_timeouts(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
@@ -196,7 +196,7 @@ static void what_is_moved_comes_out_when_it_is_due_then(void **state) {
 
 /* ---- a run has an end ---- */
 
-/* As a ticker without an interval does: it is always due. */
+/* Starts a timer that is due at once, like a ticker with a period of 0. */
 static void schedule_another(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
@@ -207,13 +207,13 @@ static void schedule_another(void *context, const verge_expiry *expiry) {
 static void what_is_set_in_a_run_comes_out_in_the_next(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
-        for (uint64_t late = 0; late < 3; late++) { /* in the tick's run, in one for several, in one for many */
+        for (uint64_t late = 0; late < 3; late++) { /* a run at this tick, one tick later, much later */
             static const uint64_t runs_ns[] = {10 * TICK, 11 * TICK, HOUR};
             verge_wheel *wheel = wheel_of_kind(kind);
             struct calls *calls = calls_for(wheel);
             (void)schedule(wheel, 10 * TICK, 1);
             (void)schedule(wheel, 10 * TICK, 2);
-            calls->until_ns = late == 1 ? 11 * TICK : 0; /* always past; or not when the first is called for */
+            calls->until_ns = late == 1 ? 11 * TICK : 0; /* the past, or a tick that the run takes later */
             for (size_t i = 0; i < 5; i++) {
                 assert_int_equal(verge_wheel_run(wheel, runs_ns[late], schedule_another, calls), 2);
                 assert_int_equal(calls->numbers[0] + calls->numbers[1], 3);
@@ -246,7 +246,7 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
     assert_well(calls->wheel);
 }
 
-/* Those that were past already, too: moved in the run, they are the next one's. */
+/* A timer that is moved to the past in a run comes out in the next run, also if it was past already. */
 static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
@@ -270,8 +270,8 @@ static void what_is_moved_to_the_past_comes_out_in_the_next(void **state) {
     }
 }
 
-/* All of a tick is moved to the past by the first of it that comes out: the others come out in the next run, once.
- * Around tick 2^32, as a node knows 32 bits of the tick it is filed at. */
+/* When the first timer of a tick comes out, the others are moved to the past. They come out in the next run, once. The
+ * ticks are around 2^32, where the low 32 bits of a tick begin anew. */
 static void deferred_around_tick_2_32(void **state) {
     (void)state;
     for (uint64_t before = 0; before < 8; before++) {
@@ -307,7 +307,7 @@ static void move_to_the_past_and_on(void *context, const verge_expiry *expiry) {
     assert_well(calls->wheel);
 }
 
-/* Moved to the past and on to a later tick, a timer comes out there, and not as a deferred one. */
+/* A timer that is moved to the past, and then to a later tick, comes out at that tick, and not as a deferred timer. */
 static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
     (void)state;
     for (uint64_t before = 0; before < 8; before++) {
@@ -328,7 +328,8 @@ static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
     }
 }
 
-/* Set for the past and cancelled, again and again, in one call: idle nodes stay bounded (W3). */
+/* In one call of the function, timers are set for the past and cancelled, again and again. Idle nodes stay bounded
+ * (W3). */
 static void set_and_cancel(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
@@ -377,7 +378,7 @@ static void compact_within(void *context, const verge_expiry *expiry) {
     verge_wheel_compact(calls->wheel);
 }
 
-/* The function is called once for each timer, even if calls in between move time. */
+/* The function is called once for each timer, even if other calls move time meanwhile. */
 static void functions_may_poll_and_run(void **state) {
     (void)state;
     static void (*const functions[])(void *, const verge_expiry *) = {poll_within, compact_within};
@@ -476,7 +477,7 @@ static void count_only(void *context, const verge_expiry *expiry) {
     ++*(size_t *)context;
 }
 
-/* Idle nodes are dropped at the end of a run; but if its work is done, in the next. */
+/* Idle nodes are dropped at the end of a run. If the work limit is reached before, the next run drops them. */
 static void a_run_that_did_its_work_does_no_more(void **state) {
     (void)state;
     enum { COUNT = 8000, LIMIT = 7 };
@@ -500,8 +501,8 @@ static void a_run_that_did_its_work_does_no_more(void **state) {
     wheel_end(wheel);
 }
 
-/* Few timers or many in a tick, some of them in an upper slot that starts there: each is looked at, and those are moved
- * before. */
+/* A tick has few timers or many. Some are in an upper slot that starts at this tick. The work is one for each timer,
+ * and one more for each that is moved from the upper slot. */
 static void work_is_what_was_moved_and_looked_at(void **state) {
     (void)state;
     enum { UPPER_START = 1024, ROOM = 64 };
@@ -532,7 +533,8 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
     }
 }
 
-/* Whichever way a poll finds nothing: in the same tick, at the same time, at an earlier one, some ticks later. */
+/* A poll that finds nothing has no work: in the same tick, at the same time, at an earlier time, or some ticks
+ * later. */
 static void polls_that_find_nothing_have_no_work(void **state) {
     (void)state;
     static const uint64_t later_ns[] = {10 * TICK + TICK / 2, 10 * TICK, 9 * TICK, 50 * TICK};

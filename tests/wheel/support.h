@@ -58,7 +58,7 @@ static inline uintptr_t number_of_expiry(const verge_expiry *expiry) {
 #define TEST_SLOW_BUILD 0
 #endif
 
-/* A large number of repetitions: a tenth of it under a sanitizer; VERGE_TEST_SCALE is another factor. */
+/* A number of repetitions, scaled: to a tenth under a sanitizer, or by VERGE_TEST_SCALE, if that is set. */
 static inline size_t test_scaled(size_t count) {
     const char *text = getenv("VERGE_TEST_SCALE");
     const double factor = text != NULL && *text != '\0' ? strtod(text, NULL) : TEST_SLOW_BUILD ? 0.1 : 1.0;
@@ -98,7 +98,7 @@ static inline verge_wheel *wheel_of(verge_wheel_preset preset, uint64_t start_ns
     return wheel_new(&options);
 }
 
-/* In memory that is watched. */
+/* A wheel whose memory is from an allocator that counts. */
 static inline verge_wheel *wheel_in(struct verge_test_allocator *memory, verge_wheel_preset preset) {
     verge_test_allocator_init(memory);
     verge_wheel_options options = options_of(preset);
@@ -113,7 +113,7 @@ static inline void assert_well(const verge_wheel *wheel) {
     }
 }
 
-/* Checks it a last time. */
+/* Checks the wheel a last time, and destroys it. */
 static inline void wheel_end(verge_wheel *wheel) {
     assert_well(wheel);
     verge_wheel_destroy(wheel);
@@ -155,7 +155,7 @@ static inline void assert_quiet(verge_wheel *wheel, uint64_t now_ns) {
     assert_int_equal(poll_count(wheel, now_ns), 0);
 }
 
-/* A poll returns just this one timer. */
+/* A poll returns this timer and no other. */
 static inline void assert_fires(verge_wheel *wheel, uint64_t now_ns, verge_timer timer) {
     verge_expiry out[4];
     assert_int_equal(verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out)), 1);
@@ -163,7 +163,7 @@ static inline void assert_fires(verge_wheel *wheel, uint64_t now_ns, verge_timer
     assert_true(out[0].deadline_ns <= verge_wheel_now(wheel));
 }
 
-/* A poll returns timers with just these numbers, in this order. */
+/* A poll returns the timers with these numbers, in this order, and no others. */
 static inline void assert_fires_in_order(verge_wheel *wheel, uint64_t now_ns, const uintptr_t *numbers, size_t count) {
     verge_expiry out[16];
     assert_true(count < COUNT_OF(out));

@@ -55,13 +55,13 @@ static void zeroed_memory_is_not_set(void **state) {
             assert_strikes(wheel, round * HOUR + TICK, timeout, 5);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         }
-        free(timeout); /* it has struck: nothing names it */
+        free(timeout); /* it came out: the wheel does not access it any more */
         assert_quiet(wheel, DAY);
         wheel_end(wheel);
     }
 }
 
-/* Once cleared, or returned, it may be used with another wheel. */
+/* A timeout that was cleared, or returned by a poll, may be used with another wheel. */
 static void from_wheel_to_wheel(void **state) {
     (void)state;
     verge_wheel *wheels[] = {wheel_new(NULL), wheel_new(NULL)};
@@ -72,7 +72,7 @@ static void from_wheel_to_wheel(void **state) {
         set(wheel, timeout, now_ns + 5 * TICK);
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
         set(wheel, timeout, now_ns + 9 * TICK);
-        if (i % 3 == 0) { /* the wheel knows where it is, and clear makes it forget */
+        if (i % 3 == 0) { /* its node may stay in the wheel; clear withdraws it */
             stop(wheel, timeout);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         } else {
@@ -107,7 +107,7 @@ static void a_wheel_may_end_before_them(void **state) {
 
 /* ---- beside timers that have handles ---- */
 
-/* Numbers of timers and timeouts in turn; which of them are what is told by .timer. */
+/* Timers and timeouts in turn, of one tick. Even numbers are timeouts, whose .timer is 0. */
 static void order_beside_handles(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -119,7 +119,7 @@ static void order_beside_handles(void **state) {
             const uint64_t deadline_ns = 50 * TICK - k * 1000; /* all of one tick */
             if (k % 2 == 0) {
                 timeouts[k] = timeout_new(k);
-                set(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved there */
+                set(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved */
                 set(wheel, timeouts[k], deadline_ns);
             } else {
                 (void)schedule(wheel, deadline_ns, k);
@@ -148,7 +148,7 @@ static void order_beside_handles(void **state) {
     }
 }
 
-/* What is sorted already is cleared and set again, moved, or another's by now. */
+/* Timeouts that are sorted already are cleared and set again, moved, or freed, and their memory is used again. */
 static void changed_while_it_is_sorted(void **state) {
     (void)state;
     for (size_t i = 1; i < COUNT_OF(timeout_orders); i++) {
@@ -165,7 +165,7 @@ static void changed_while_it_is_sorted(void **state) {
         set(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
         set(wheel, timeouts[3], 20 * TICK);
         timeout_end(wheel, timeouts[4]);
-        timeouts[4] = timeout_new(40); /* at its place */
+        timeouts[4] = timeout_new(40); /* probably in the same memory */
         set(wheel, timeouts[4], 20 * TICK);
         clear(wheel, timeouts[5]);
         timeout_end(wheel, timeouts[6]);
@@ -203,7 +203,7 @@ static void the_next_deadline(void **state) {
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 4);
         timeout_end(wheel, second);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
-        second = timeout_new(2); /* at the place of the one that was the earliest */
+        second = timeout_new(2); /* probably in the memory of the earliest one */
         set(wheel, second, 200 * TICK);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
         set(wheel, first, 100 * TICK - 5);
@@ -225,7 +225,7 @@ static void the_next_deadline(void **state) {
     }
 }
 
-/* The wheel knows the earliest deadline; its timeout may be gone, and another in its memory. */
+/* The wheel knows the earliest deadline. Its timeout may be freed, and another may be in its memory. */
 static void the_earliest_is_freed(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -268,7 +268,7 @@ static void poll_exact_and_to_next(void **state) {
         assert_int_equal(out[0].timer, 0);
         set(wheel, timeouts[0], 10 * TICK + 250); /* again in the tick under way */
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 300, out, 1), 1);
-        for (size_t k = 0; k < COUNT_OF(timeouts); k++) { /* two of them are picked and not returned */
+        for (size_t k = 0; k < COUNT_OF(timeouts); k++) { /* two are due, and were not returned */
             const bool is_returned = k == number_of_expiry(&out[0]);
             assert_int_equal(verge_timeout_deadline(timeouts[k]) == VERGE_NEVER, is_returned);
         }
@@ -329,7 +329,7 @@ static void clear_of_the_wheel(void **state) {
     }
 }
 
-/* Idle ones do not hold it; what they had before, at times that come again, does not count. */
+/* Idle nodes do not keep the start from being moved. Their old deadlines, which come again, have no effect. */
 static void another_start(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 10000 * TICK);
@@ -382,7 +382,7 @@ struct visit {
     bool changes;
 };
 
-/* Ends itself and the next, and sets another. */
+/* Ends the visited timeout and the next one, and sets another. */
 static void change_on_the_way(struct visit *visit, size_t number) {
     for (size_t i = number; i < number + 2 && i < COUNT_OF(visit->timeouts); i++) {
         if (visit->timeouts[i] != NULL) {
@@ -440,7 +440,7 @@ static void iterate(void **state) {
 
 /* ---- limits ---- */
 
-/* A poll that may do little work does no more, and in the end all came out once. */
+/* Each poll keeps to a small work limit, and in the end each timer has come out once. */
 static void within_a_work_limit(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders) * 2; i++) {

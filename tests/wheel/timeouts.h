@@ -15,7 +15,7 @@ static inline verge_timeout *timeout_new(uintptr_t number) {
     return &object->timeout;
 }
 
-/* Its memory is gone at once: AddressSanitizer sees later accesses. */
+/* Frees the memory at once: AddressSanitizer notices later accesses. */
 static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
     const bool is_set = verge_timeout_deadline(timeout) != VERGE_NEVER;
     assert_int_equal(verge_timeout_cancel(wheel, timeout), is_set ? 0 : -ENOENT);
@@ -37,7 +37,7 @@ static inline void stop(verge_wheel *wheel, verge_timeout *timeout) {
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 
-/* A poll returns just this timeout, which is not set then. */
+/* A poll returns this timeout and no other. The timeout is not pending then. */
 static inline void assert_strikes(verge_wheel *wheel, uint64_t now_ns, const verge_timeout *timeout, uintptr_t number) {
     verge_expiry out[4];
     const uint64_t deadline_ns = verge_timeout_deadline(timeout);

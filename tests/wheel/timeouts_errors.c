@@ -23,7 +23,7 @@ static void no_wheel_and_no_timeout(void **state) {
     wheel_end(wheel);
 }
 
-/* A set that is refused leaves zeroed memory. */
+/* If a start of a zeroed timeout is refused, the timeout stays zeroed. */
 static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_t refused_ns) {
     static const verge_timeout zeroed;
     const struct snapshot before = snapshot_of(wheel);
@@ -35,7 +35,7 @@ static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_
     assert_unchanged(wheel, &before);
 }
 
-/* At every start, and beside others at the same time. */
+/* Zeroed memory is no pending timeout, at every start time of a wheel, and beside other timeouts. */
 static void zeroed_memory(void **state) {
     (void)state;
     static const uint64_t starts_ns[] = {0, 1, HOUR, UINT64_C(1) << 36, UINT64_MAX / 2};
@@ -81,7 +81,7 @@ static void clear_of_what_is_not_set(void **state) {
 }
 
 static void assert_refused(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns, int error) {
-    (void)verge_wheel_next_deadline(wheel); /* may drop what does not count */
+    (void)verge_wheel_next_deadline(wheel); /* may drop idle nodes */
     const struct snapshot before = snapshot_of(wheel);
     const verge_timeout copy = *timeout;
     assert_int_equal(verge_timeout_start(wheel, timeout, deadline_ns), error);
@@ -89,7 +89,7 @@ static void assert_refused(verge_wheel *wheel, verge_timeout *timeout, uint64_t 
     assert_unchanged(wheel, &before);
 }
 
-/* Whether it is set or not. */
+/* A deadline beyond the range is refused, whether the timeout is pending or not. */
 static void beyond_the_range(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -149,7 +149,7 @@ static void the_past_as_the_wheel_judges_it(void **state) {
     }
 }
 
-/* Those that are set count, with the handles. */
+/* Pending timeouts count towards the cap, as timers with handles do. */
 static void the_cap(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G7 of timeouts: they take nothing but their own memory, leave little behind, and need no more. */
+/* G7 for timeouts: they take nothing but their own memory, leave few idle nodes behind, and need no other memory. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
@@ -8,7 +8,7 @@ enum { IDLE_MORE = 4096 };
 struct fixture {
     struct verge_test_allocator memory;
     verge_wheel *wheel;
-    struct numbered **timeouts; /* each has memory of its own, and AddressSanitizer an eye on it when it is gone */
+    struct numbered **timeouts; /* each in its own block, so that AddressSanitizer notices accesses after free */
     size_t count;
 };
 
@@ -70,9 +70,9 @@ static void assert_bounded(const struct fixture *fixture) {
 
 static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
 
-/* ---- what they take ---- */
+/* ---- what timeouts take ---- */
 
-/* The slots are made for more timers when a poll, or reserve, finds many; there is no more. */
+/* A poll that finds many timers, or a reserve, allocates slots for more timers. Timeouts take no other memory. */
 static void they_take_nothing(void **state) {
     (void)state;
     enum { COUNT = 100000, SLOT_BYTES_MAX = 128 << 10 };
@@ -99,8 +99,8 @@ static void they_take_nothing(void **state) {
     tear_down(&fixture);
 }
 
-/* All of a backlog goes before it was handed out, whether it was sorted already or not: nothing is left to be handed
- * out, little is left behind, and what is set then comes out. */
+/* All timeouts of a backlog are freed before they were handed out, whether they were sorted already or not. Then
+ * nothing is due, few idle nodes are left, and timeouts that are set later come out. */
 static void a_backlog_that_is_freed(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -137,7 +137,7 @@ static void a_backlog_that_is_freed(void **state) {
     }
 }
 
-/* Set, and freed before it strikes, as the timeout of a request is. */
+/* Timeouts are set, and freed before they are due, as the timeouts of requests are. */
 static void many_lives_take_no_more(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -165,7 +165,7 @@ static void many_lives_take_no_more(void **state) {
     }
 }
 
-/* Timeouts take no node of the table: those of timers that are gone go, however many timeouts are set. */
+/* Timeouts take no node of the table. So the nodes of timers that have ended go back, however many timeouts are set. */
 static void records_go_while_timeouts_stay(void **state) {
     (void)state;
     enum { COUNT = 200000, RECORDS_KEPT = 512 };
@@ -188,9 +188,9 @@ static void records_go_while_timeouts_stay(void **state) {
     tear_down(&fixture);
 }
 
-/* ---- what they leave behind ---- */
+/* ---- what timeouts leave behind ---- */
 
-/* Each is set for one time that is past after the other, beside some that are not. */
+/* Each timeout is set for one past time after the other, beside some timeouts that are not past. */
 static void storm_of_sets_in_a_backlog(void **state) {
     (void)state;
     enum { COUNT = 20000, OTHERS_MAX = 130, ROUNDS = 3 };
@@ -233,7 +233,7 @@ static void storm_of_sets_to_earlier_times(void **state) {
     }
 }
 
-/* All at once, and one after the other with others in their place; also among what is due. */
+/* All timeouts are freed. Then each is freed and another one takes its memory. Some of them are due. */
 static void storm_of_frees(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -244,7 +244,7 @@ static void storm_of_frees(void **state) {
             set(&fixture, i, 10 * TICK + i % 2 * HOUR);
         }
         verge_expiry out[1];
-        assert_int_equal(verge_wheel_poll(fixture.wheel, 20 * TICK, out, 1), 1); /* half of them is a backlog */
+        assert_int_equal(verge_wheel_poll(fixture.wheel, 20 * TICK, out, 1), 1); /* half of them are a backlog */
         for (size_t i = 0; i < fixture.count; i++) {
             end(&fixture, i);
             assert_bounded(&fixture);
@@ -252,7 +252,7 @@ static void storm_of_frees(void **state) {
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             make(&fixture, i);
-            set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, and when those were due that are gone */
+            set(&fixture, i, i % 3 == 0 ? TICK : HOUR); /* the past, or the deadline that freed ones had */
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
@@ -270,7 +270,7 @@ static void storm_of_frees(void **state) {
     }
 }
 
-/* Those that come out are those that are set, once each, whatever became of nodes in between. */
+/* Each timeout that is set comes out once, whatever became of idle nodes meanwhile. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -320,8 +320,8 @@ static void none_is_lost_in_a_storm(void **state) {
 
 /* ---- when memory is refused ---- */
 
-/* There is no memory: each timeout is set, moved to any time there is, and comes out in time. Handles, which fail, take
- * nothing away from them. */
+/* There is no memory. Each timeout can still be set, and moved to any time, and comes out in time. Starts of timers
+ * with handles fail, and do not disturb the timeouts. */
 static void set_without_memory(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -372,7 +372,7 @@ static void set_without_memory(void **state) {
             work += stats_of(fixture.wheel).last_poll_work;
         } while (verge_wheel_has_backlog(fixture.wheel));
         assert_in_range(work, 1, 100 * fixture.count);
-        /* All of them, at once, for as many ticks. */
+        /* All timeouts are set at once, each for a tick of its own. */
         const uint64_t now_ns = verge_wheel_now(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             set(&fixture, i, now_ns + (2 + i * 3) * TICK);
@@ -392,7 +392,8 @@ static void set_without_memory(void **state) {
     }
 }
 
-/* All that is pending may be timeouts, or some; none of them allocates, whatever is cleared in between. */
+/* After a reserve, all pending timers may be timeouts, or some of them. No start allocates, whatever is cleared
+ * meanwhile. */
 static void no_allocation_after_reserve(void **state) {
     (void)state;
     enum { ROOM = 1000 };
@@ -437,7 +438,7 @@ static int reserve_more(void *context, const verge_expiry *timer) {
     return verge_wheel_reserve(context, 1000) == 0 ? 1 : -1;
 }
 
-/* The wheel cannot become wide then. What was reserved is there all the same, and no poll allocates. */
+/* During a visit, the wheel cannot become wide. The reserved nodes are there nevertheless, and no poll allocates. */
 static void reserve_inside_a_visit(void **state) {
     (void)state;
     enum { ROOM = 1000 };
@@ -458,7 +459,7 @@ static void reserve_inside_a_visit(void **state) {
     tear_down(&fixture);
 }
 
-/* A slot that never becomes empty counts all that ever came, up to the largest number. */
+/* The count of a slot that never becomes empty includes all nodes that ever came, up to the largest number. */
 static void a_slot_whose_count_is_full(void **state) {
     (void)state;
     enum { COUNT = 30 };
@@ -491,7 +492,8 @@ static void a_slot_whose_count_is_full(void **state) {
     tear_down(&fixture);
 }
 
-/* Others come in their place, for the same tick, when the cursor is closer to it and the tick in a lower level. */
+/* Timeouts end, and others take their memory, for the same tick. The cursor is closer by then, and the tick is in a
+ * lower level. */
 static void lives_for_one_tick_in_several_levels(void **state) {
     (void)state;
     enum { COUNT = 40000, LEVEL_START = 1 << 24 };

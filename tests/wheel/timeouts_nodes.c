@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* G3 of timeouts: an object is freed, and another one gets its memory. The timeout of the first must not fire for the
- * second, or keep it from firing. A node that serves again stays where it is. */
+/* G3 for timeouts: an object is freed, and another one gets its memory. The timeout of the first object must not fire
+ * for the second, or keep the second from firing. The last tests are about nodes that keep their place. */
 #include "wheel/timeouts.h"
 #include "wheel/wheel_internal.h"
 
 /* ---- one after the other in the same memory ---- */
 
-/* The object goes, and another takes its memory. */
+/* The object ends, and another one takes its memory. */
 static void replace(verge_wheel *wheel, verge_timeout *timeout, uintptr_t number) {
     (void)verge_timeout_cancel(wheel, timeout);
     memset(timeout, 0xa5, sizeof(*timeout));
@@ -66,7 +66,7 @@ static void lives_leave_nothing_behind(void **state) {
     wheel_end(wheel);
 }
 
-/* As above, the first being due already: it is in the backlog when it goes. */
+/* As above, but the first timeout is due already: it is in the backlog when it ends. */
 static void another_in_the_memory_of_the_backlog(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -83,7 +83,7 @@ static void another_in_the_memory_of_the_backlog(void **state) {
             replace(wheel, timeouts[k], 10 + k);
         }
         assert_false(verge_wheel_has_backlog(wheel));
-        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the same in 32 bits */
+        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* tick 10 in 32 bits */
         set(wheel, timeouts[1], 3 * TICK);                          /* the past */
         set(wheel, timeouts[2], 30 * TICK);
         assert_well(wheel);
@@ -102,7 +102,8 @@ static void another_in_the_memory_of_the_backlog(void **state) {
     }
 }
 
-/* A backlog holds the cursor back: what is out of its reach waits, is cleared, set again, and gone. */
+/* A backlog holds the cursor back. Timeouts beyond the reach of the cursor wait, are cleared, are set again, and
+ * end. */
 static void beyond_the_cursor(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -143,7 +144,7 @@ static void beyond_the_cursor(void **state) {
     }
 }
 
-/* Coarse: what is cleared and set again comes out no later than the level that its distance needs allows. */
+/* In a coarse wheel, a timeout that is cleared and set again is late by less than the resolution of its level. */
 static void in_a_coarse_wheel(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -168,7 +169,7 @@ static void in_a_coarse_wheel(void **state) {
     wheel_end(wheel);
 }
 
-/* AddressSanitizer sees accesses to freed memory. */
+/* Objects are freed right after clear. AddressSanitizer notices accesses to freed memory. */
 static void clear_is_enough_before_free(void **state) {
     (void)state;
     enum { COUNT = 300 };
@@ -234,7 +235,7 @@ static void set_later_moves_nothing(void **state) {
         assert_int_equal(stats_of(wheel).linked, 1);
         assert_int_equal(stats_of(wheel).nodes_refiled, 0);
     }
-    set(wheel, timeout, 900 * TICK); /* earlier, it is moved */
+    set(wheel, timeout, 900 * TICK); /* an earlier deadline moves the node */
     assert_int_equal(stats_of(wheel).linked, 1);
     assert_strikes(wheel, 900 * TICK, timeout, 1);
     assert_int_equal(stats_of(wheel).linked, 0);
@@ -245,7 +246,7 @@ static void set_later_moves_nothing(void **state) {
     wheel_end(wheel);
 }
 
-/* A node that was dropped while its timeout was not set is not counted on. */
+/* While a timeout is stopped, its idle node may be dropped. A later start does not count on the node. */
 static void a_dropped_node_is_not_adopted(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

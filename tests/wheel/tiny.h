@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wheel/tiny.h - wheels so small that everything that can happen in them can be tried.
+ * wheel/tiny.h - wheels so small that all cases can be tried.
  */
 #ifndef VERGE_TESTS_WHEEL_TINY_H
 #define VERGE_TESTS_WHEEL_TINY_H
@@ -23,7 +23,7 @@ static const struct tiny tiny_geometries[] = {
 
 static inline verge_wheel_options tiny_options(const struct tiny *tiny) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    options.precision_ns = 0; /* that of the levels */
+    options.precision_ns = 0; /* 0: the slot width of the lowest level */
     options.level_count = tiny->level_count;
     memcpy(options.levels, tiny->levels, sizeof(tiny->levels));
     return options;
@@ -34,7 +34,7 @@ static inline uint64_t tiny_coverage(const struct tiny *tiny) {
     return UINT64_C(1) << (top->shift + top->bits);
 }
 
-/* Polls tick by tick to one before then_ns, where nothing may come out. */
+/* Polls at each ns before then_ns. Nothing may come out. */
 static inline void tiny_wait(verge_wheel *wheel, uint64_t then_ns) {
     verge_expiry out;
     for (uint64_t now_ns = verge_wheel_now(wheel); now_ns < then_ns; now_ns++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Wheels with ticks of 1, whose unit is the caller's: milliseconds, or anything else. */
+/* Wheels with a precision of 1, whose times are in a unit of the caller: milliseconds, or anything else. */
 #include "wheel/timeouts.h"
 
 static verge_wheel *milliseconds_from(uint64_t start) {
@@ -25,8 +25,8 @@ static void a_tick_is_a_unit(void **state) {
     wheel_end(wheel);
 }
 
-/* A wheel may begin there; time may jump while nothing is pending, so that no poll looks; or the start is moved.
- * Deadlines that are none are refused all the same, and the others come out. */
+/* A wheel begins at each of these times; or its time jumps there while nothing is pending; or its start is moved there.
+ * Deadlines beyond the largest one never come out, and all others do. */
 static void the_end_of_time(void **state) {
     (void)state;
     static const uint64_t half = UINT64_C(1) << 63;
@@ -60,14 +60,14 @@ static void the_end_of_time(void **state) {
         }
         const uint64_t largest = verge_wheel_largest_deadline(wheel);
         assert_true(largest < VERGE_NEVER - 1);
-        const verge_timer first = schedule(wheel, now, 1); /* the others are not the earliest, whose ways are longer */
+        const verge_timer first = schedule(wheel, now, 1); /* the earliest, so that the others take the short way */
         for (uint64_t beyond = VERGE_NEVER; beyond > largest; beyond--) {
             timer = schedule(wheel, largest, 1);
             assert_int_equal(verge_wheel_reset(wheel, timer, beyond), 0);
             assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, beyond, NULL), 0);
             assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
             assert_int_equal(verge_timeout_start(wheel, timeout, beyond), 0);
-            (void)schedule(wheel, beyond, 1); /* these stay, and never come out */
+            (void)schedule(wheel, beyond, 1); /* this timer stays, and never comes out */
             assert_well(wheel);
         }
         assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);

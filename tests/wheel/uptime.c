@@ -13,7 +13,7 @@ static const uint64_t starts_ns[] = {
     (UINT64_C(1) << 36) + 12345,
     20 * HOUR,
     UINT64_C(1785542400) * SECOND, /* a wall clock */
-    (UINT64_C(1) << 52) - 1,       /* 32 bits of ticks end here */
+    (UINT64_C(1) << 52) - 1,       /* the last ns of tick 2^32 - 1 */
     UINT64_C(1) << 52,
     (UINT64_C(1) << 63) - 1,
     UINT64_C(1) << 63,
@@ -24,7 +24,7 @@ static const uint64_t deltas_ns[] = {
     1, TICK - 1, TICK, TICK + 1, 10 * MS, 63 * TICK, 64 * TICK, 65 * TICK, SECOND, MINUTE, 17 * MINUTE,
 };
 
-/* One timer at each distance, each fired at its tick and none before. */
+/* Schedules one timer at each distance. Each fires at its tick, and not before. */
 static void assert_ticks_along(verge_wheel *wheel, bool coarse) {
     const uint64_t start_ns = verge_wheel_now(wheel);
     for (size_t i = 0; i < COUNT_OF(deltas_ns); i++) {
@@ -56,7 +56,7 @@ static void each_preset_from_each_start(void **state) {
     }
 }
 
-/* The same by setting the start of a wheel made elsewhere. */
+/* As above, but the start of an existing wheel is set. */
 static void each_start_set_later(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -155,7 +155,7 @@ static void the_end_of_time(void **state) {
     }
 }
 
-/* Either there is no such wheel, or it works. */
+/* Either create refuses such a wheel, or the wheel works. */
 static void a_start_in_the_last_tick(void **state) {
     (void)state;
     static const uint64_t late_ns[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - TICK / 2, UINT64_MAX - TICK + 1};
@@ -220,7 +220,8 @@ static void for_ever(void **state) {
     }
 }
 
-/* A coarse wheel has its lower levels up to the last ticks of time, though an upper slot would end beyond. */
+/* A coarse wheel uses its lower levels up to the last ticks of time, if a slot of an upper level would end beyond the
+ * end of time. */
 static void coarse_up_to_the_end(void **state) {
     (void)state;
     const uint64_t last_ns = UINT64_MAX - 2 * TICK + 1;

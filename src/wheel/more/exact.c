@@ -3,7 +3,7 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* In the tick under way, makes those timers past whose deadline has come. False: there are none, or the budget is too
+/* Makes those timers of the tick under way past whose deadline has come. False: there are none, or the budget is too
  * small to look at all of the tick. */
 static bool hurry(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
@@ -68,9 +68,9 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
     return to.count;
 }
 
-/* The time at which the next timer may come out: usually its deadline. In a strict wheel, it is the timer's tick; so it
- * is if a poll was at the deadline already, but its budget was too small to look at all of the tick under way. In a
- * coarse wheel, it is next_wakeup. */
+/* The time at which the next timer may come out: usually its deadline. In a strict wheel, it is the timer's tick. It is
+ * also the tick if a poll was at the deadline already, but had too small a budget to look at all of the tick under way.
+ * In a coarse wheel, it is next_wakeup. */
 static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
     if (wheel->options.coarse) {
         return verge_wheel_next_wakeup(wheel);

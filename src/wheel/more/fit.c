@@ -5,7 +5,7 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* Where the past is rejected, the part of the window that is past does not count. */
+/* If the wheel rejects deadlines in the past, the part of the window that is past does not count. */
 int verge_wheel_start_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                              verge_timer *ret_timer) {
     if (wheel == NULL || earliest_ns > latest_ns) {
@@ -25,8 +25,8 @@ int verge_wheel_start_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t 
     return verge_wheel_start(wheel, verge__roundest(earliest_ns, latest_ns), data, ret_timer);
 }
 
-/* Of a coarse wheel, the last deadline up to this one that comes out without delay: the start of its slot or, if that
- * start is within reach of the level below, the end of that level, and so on down. */
+/* In a coarse wheel: the last deadline, up to this one, at which a timer is not late. It is the start of the slot. If
+ * that start is within reach of the level below, it is the end of that level, and so on down. */
 static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     unsigned shift = (unsigned)wheel->calendar.shift;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);

@@ -42,7 +42,7 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         return -EINVAL;
     }
     int result = 0;
-    uint32_t end = wheel->nodes.index_limit; /* timers that are started beyond are not visited: so the loop ends */
+    uint32_t end = wheel->nodes.index_limit; /* timers that get a higher index are not visited: so the loop ends */
     for (uint32_t index = 0; index < end && result == 0; index++) {
         if (wheel->nodes.slabs[index >> VERGE__SLAB_BITS].nodes == NULL) {
             index |= VERGE__SLAB_NODES - 1;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "verge/wheel_more.h"
-/* Schedules the next leg of the way. */
+/* Starts the next timer on the way to the target. */
 static int start_leg(verge_long_timer *long_timer, verge_wheel *wheel) {
     return verge_wheel_start_best_fit(wheel, long_timer->target_ns, long_timer->data, &long_timer->timer,
                                       &long_timer->wheel_deadline_ns);
@@ -40,7 +40,7 @@ int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel *wheel) {
         return -EINVAL;
     }
     if (long_timer->timer == 0) {
-        return -ENOENT; /* it has fired, or was cancelled */
+        return -ENOENT; /* it was cancelled, or `fired` has not started it again */
     }
     int error = verge_wheel_cancel(wheel, long_timer->timer, NULL);
     if (error == 0) {

@@ -15,7 +15,7 @@ static bool comes_first(verge__node *a, verge__node *b, bool is_by_deadline) {
     return verge__timer_sequence(verge__timer_of_node(a)) < verge__timer_sequence(verge__timer_of_node(b));
 }
 
-/* Begins to merge the lists of a size: one or two. */
+/* Begins to merge the one or two lists of this size into one of the next size. */
 static void begin_merge(verge__sorting *sorting, int size) {
     sorting->merging = size;
     sorting->out = sorting->lists[size + 1][0] == NULL ? 0 : 1;
@@ -40,7 +40,7 @@ bool verge__sorting_step(verge__sorting *sorting, bool is_by_deadline) {
     int size = sorting->merging;
     verge__node *a = sorting->lists[size][0];
     verge__node *b = sorting->lists[size][1];
-    if (a == NULL && b == NULL) { /* merged; perhaps there are two of the next size now */
+    if (a == NULL && b == NULL) { /* the merge is done; there may be two lists of the next size now */
         sorting->merging = -1;
         if (sorting->lists[size + 1][0] != NULL && sorting->lists[size + 1][1] != NULL) {
             begin_merge(sorting, size + 1);
@@ -106,7 +106,7 @@ int verge__wheel_make_ordered(verge_wheel *wheel) {
     order->is_by_deadline = wheel->options.order == VERGE_ORDER_DEADLINE;
     wheel->order = order;
     wheel->nodes.stride = sizeof(verge__table_node);
-    wheel->calendar.has_places = false; /* the tags of timeouts have their sequence there */
+    wheel->calendar.has_places = false; /* the tag of a timeout has the sequence number instead of the place */
     return 0;
 }
 

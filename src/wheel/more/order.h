@@ -17,7 +17,7 @@
 
 #include "wheel/nodes.h"
 
-enum { VERGE__LIST_SIZES = 36 }; /* 2^31 nodes, and some steps more to reverse the last list */
+enum { VERGE__LIST_SIZES = 36 }; /* for 2^31 nodes, and a few sizes more: the last list may have to be reversed */
 
 typedef struct verge__sorting {
     verge__node *lists[VERGE__LIST_SIZES][2];
@@ -45,15 +45,16 @@ void verge__sorting_add(verge__sorting *sorting, verge__node *node);
 /* One step of a merge. False: no merge is under way. */
 bool verge__sorting_step(verge__sorting *sorting, bool is_by_deadline);
 
-/* To be called when no node is added any more. True: the next merge has begun. False: all nodes are sorted. */
+/* Call it when all nodes were added. True: the next merge has begun. False: all nodes are sorted. */
 bool verge__sorting_finish(verge__sorting *sorting);
 
-/* The first node of the sorted list. NULL: the list is used up, and nodes may be added again; or it is not sorted. */
+/* The first node of the sorted list. NULL: the list is empty, and nodes may be added again; or the sorting is not
+ * done. */
 verge__node *verge__sorting_first(verge__sorting *sorting);
 
 bool verge__sorting_is_empty(const verge__sorting *sorting);
 
-/* Whether nothing is being sorted, or waits to be handed out; also if there is no order. */
+/* Whether no timer is being sorted, or waits to be handed out. Also true if order is NULL. */
 bool verge__order_is_empty(const verge__order *order);
 
 #endif

@@ -115,7 +115,7 @@ def test_stuck(browser, theatre):
     expect(seconds < 2, f"a stuck callback is shown within two seconds: {seconds:.1f} s")
 
 
-# Of what comes, only the seconds in window.recorded are known.
+# Of the seconds that the program sends, the page gets only those in window.recorded.
 FEW_SECONDS = """
 window.recorded = [];
 const real = fetch, late = (s) => [s].concat(Array(34).fill(1)), second = (s) => [s, 1, 1, 1, 1, 1, 1, 0];
@@ -204,7 +204,7 @@ def test_no_moment_before(browser, theatre):
     expect(shown.endswith(", 3 s ago"), f"nor does a click on the heat map: {shown}")
 
 
-# Half are late by up to 2^29 ns in the first seconds, and by up to 2^22 ns in the later ones.
+# Half of the timers are late by up to 2^29 ns in the first seconds, and by up to 2^22 ns in the later ones.
 TWO_LATES = FEW_SECONDS.replace("Array(34).fill(1)", "Array.from({ length: 34 }, (_, i) => ({ 0: 9, 1: 1 })[i - (s < 10 ? 19 : 12)] || 0)")
 # Where the line of the median, which is dark, is drawn between the last two seconds: from the top of the map.
 MEDIAN_PLACE = """
@@ -259,7 +259,7 @@ def test_heat_agrees(browser, theatre):
         browser.wait("document.querySelector('#tiles polyline').getAttribute('points').split(' ').length === 4")
 
 
-# The troubles and the rates that are told are those in `window`.
+# The page gets the troubles and the rates that are in `window`.
 TOLD = """
 window.troubles = [];
 window.rates = {};
@@ -301,7 +301,7 @@ def test_told(browser, theatre):
 
 
 def test_keyboard(browser):
-    browser.wait(f"{READING} === ''")  # a second was recorded
+    browser.wait(f"{READING} === ''")  # until a second was recorded
     browser.run("document.querySelector('#heat').focus()")
     browser.press("ArrowLeft")
     expect("late: " in browser.run(READING), "arrow keys read the heat map")

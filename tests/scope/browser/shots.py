@@ -28,7 +28,7 @@ def main():
             sys.exit("shots: verge was built without SQLite")
         theatre.tell("another")
         browser.open(theatre.address)
-        browser.wait(LEAK, 300)  # what leaks in there is noticed
+        browser.wait(LEAK, 300)  # until the leak is reported
         time.sleep(40)
         theatre.tell("stuck")
         browser.wait("document.querySelector('tr.stuck') !== null")

@@ -21,7 +21,7 @@ import urllib.request
 
 from theatre import Theatre
 
-SECONDS = 600  # for what hangs
+SECONDS = 600  # the limit for everything that may hang
 
 
 def expect(condition, text):
@@ -180,7 +180,7 @@ def serve_once(server, answer):
         try:
             peer.sendall(answer)
         except OSError:
-            pass  # it has had enough
+            pass  # the tool has closed the connection
 
 
 def test_foreign_server(verge):

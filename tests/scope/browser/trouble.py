@@ -57,9 +57,9 @@ def test_trouble(browser, plant, text, target):
     is_source = "tr.stuck" not in target
     for width in (1440, 800, 390):
         browser.resize(width, 900)
-        # The scrolling of the click before may be under way.
+        # The page may still be scrolling after the click before.
         browser.wait(f"(scrollTo({{ top: 0, behavior: 'instant' }}), innerWidth === {width} && {is_in_view(link(text))})")
-        browser.wait(f"(({link(text)}).click(), true)")  # it may be away for a moment, on a busy machine
+        browser.wait(f"(({link(text)}).click(), true)")  # on a busy machine, the link may be missing for a moment
         browser.wait(f"({target}) && ({target}).classList.contains('found') && {is_in_view(target)}")
         expect(browser.run("document.activeElement.classList.contains('found')"), f"a click leads there at {width} pixels")
         if is_source:
@@ -328,7 +328,7 @@ def main():
         browser.wait(LIVE)
         test_calm(browser)
         test_names(browser)
-        theatre.tell("leak")  # it takes half a minute until that can be known
+        theatre.tell("leak")  # a leak is noticed after half a minute
         test_reason(browser, theatre)
         test_stuck_in_time(browser, theatre)
         test_was_stuck(browser)

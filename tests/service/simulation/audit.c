@@ -61,7 +61,7 @@ void audit_started(struct audit *audit, struct life *life, int error) {
     life->has_started = error == 0;
     expect(audit, life->fired == 0 || life->handle == HANDLE_FREED, "a handle was stored after the timer had run");
     expect(audit, life->fired != 0 || (life->handle != 0) == (error == 0), "a handle is stored if start succeeds");
-    life->timer = life->fired == 0 ? life->handle : life->timer; /* its callback knows it, too */
+    life->timer = life->fired == 0 ? life->handle : life->timer; /* otherwise the callback has set it */
     trace(audit, life, "started", 0, error);
     expect(audit, error == 0 || error == -ENOMEM || error == -ENOSPC, "start fails for memory or the cap only");
     expect(audit, error == 0 || life->fired == 0, "a timer that was refused ran");
@@ -139,7 +139,8 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
     expect(audit, verdict != -ESHUTDOWN || life->is_shut, "reset was refused without a shutdown");
 }
 
-/* Whether a reset that has returned 0 began after this setting had returned. */
+/* Whether the deadline of this setting may not be used any more: a reset to another deadline returned 0, and began
+ * after the call that made this setting had returned. */
 static bool is_superseded(const struct life *life, const struct setting *setting) {
     for (size_t i = 1; i < life->setting_count; i++) {
         const struct setting *later = &life->settings[i];

@@ -213,7 +213,7 @@ static void be_a_hog(void) {
     }
 }
 
-/* Checks that a worker that retires leaves soon, even if this worker is kept busy. */
+/* Checks that a worker that retires leaves soon, even while this task keeps its own worker busy. */
 static void wait_for_who_retires(void) {
     const uint32_t retired = world.retired;
     if (retired != 0 && retired != verge_task_worker_id() && may_have_a_hog()) {
