@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge/process.h - child processes and signals, for tasks (verge/task.h). It needs pidfd_open(2): Linux 5.3 or newer.
+ * verge/process.h - child processes and signals, for tasks (verge/task.h). The calls for child processes need
+ * pidfd_open(2): Linux 5.3 or newer.
  *
  * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at the deadline or that of a scope, and -ECANCELED if the
  * task is cancelled. In virtual time, processes and signals are like other I/O: they happen in real time.
@@ -22,8 +23,8 @@ extern "C" {
 /* ---- child processes ---- */
 
 /* Waits until a child of this process has ended, and reaps it. *ret_status, which may be NULL, is that of waitpid(2).
- * -ETIMEDOUT and -ECANCELED: it has not been reaped. -ECHILD: it is no child, or was reaped already. -EINVAL: pid is
- * not positive. */
+ * -ETIMEDOUT and -ECANCELED: the child has not been reaped. -ECHILD: pid is no child, or was reaped already. -EINVAL:
+ * pid is not positive. */
 VERGE_API VERGE_MUST_USE int verge_wait_process(pid_t pid, int *ret_status, uint64_t deadline_ns);
 
 typedef struct verge_process_options {
@@ -34,7 +35,8 @@ typedef struct verge_process_options {
     const char *directory;          /* where the program runs. NULL: where the calling process does */
     const void *input;              /* what the program can read from stdin */
     size_t input_size;              /* 0: nothing, stdin is /dev/null */
-    void *output;                   /* gets what it writes to stdout. NULL: it has the stdout of the calling process */
+    void *output;                   /* gets what the program writes to stdout. NULL: the program has the stdout of the
+                                     * calling process */
     size_t output_size;             /* at most so much of it; the rest is read and dropped */
     void *errors;                   /* the same for stderr */
     size_t errors_size;
@@ -58,8 +60,8 @@ typedef struct verge_process_result {
  *
  * At the deadline, and when the task is cancelled, the program is killed. It gets SIGTERM, and SIGKILL if it has not
  * ended after grace_ns; without a grace, it gets SIGKILL at once. The program is the leader of a new process group, and
- * the signals go to all of the group, so that processes which it has started end, too. The call returns when the
- * program has been reaped, with -ETIMEDOUT or -ECANCELED. *ret_result is then set as well. The program is started on a
+ * the signals go to all of the group, so that processes which it has started end, too. When the program has been
+ * reaped, the call returns -ETIMEDOUT or -ECANCELED. *ret_result is then set as well. The program is started on a
  * thread (verge/blocking.h). If all threads are busy until the deadline, it is not started at all: see has_begun.
  *
  * The call ends with the program. Processes that the program leaves behind are not killed, and what they write after
@@ -84,8 +86,8 @@ VERGE_API VERGE_MUST_USE int verge_run_process(const verge_process_options *opti
  * thread, and threads that are started later inherit that. Call it at the beginning of main, before verge_runtime_run
  * and before any other thread is started. The signals stay blocked when the descriptor is closed.
  *
- * -EBUSY: in a task, where other threads run already. -EINVAL: no signals, or one that cannot be waited for (SIGKILL,
- * SIGSTOP, and faults like SIGSEGV). -EMFILE, -ENFILE, -ENOMEM.
+ * -EBUSY: called in a task. By then other threads run, which have not blocked the signals. -EINVAL: no signals, or one
+ * that cannot be waited for (SIGKILL, SIGSTOP, and faults like SIGSEGV). -EMFILE, -ENFILE, -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_signals_open(const int *numbers, size_t count);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/compiler.h - hints to the compiler. They do not change what the code means.
+ * base/compiler.h - hints to the compiler. Only VERGE__MAY_ALIAS changes what the code means.
  *
  * Calendar, wheel, loop, interval and what they use of base need a C17 compiler and nothing else. What they take from
  * GNU C is here, in bits.h, in one_thread.h and in relaxed.h, and has a form for other compilers. VERGE_ISO_C chooses
- * that form with any compiler, so that it can be tested. Only VERGE__MAY_ALIAS has no such form. A compiler that does
- * not know this attribute must not assume strict aliasing (-fno-strict-aliasing), and usually does not.
+ * that form with any compiler, so that it can be tested. It has no effect on VERGE__NOT_SANITIZED, nor on the assembly
+ * in relaxed.h. Only VERGE__MAY_ALIAS has no such form. A compiler that does not know this attribute must not assume
+ * strict aliasing (-fno-strict-aliasing), and usually does not.
  */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H
@@ -16,7 +17,8 @@
 #define VERGE__GNU_C 0
 #endif
 
-/* The wheel as one file can be compiled as C++. C++ has other words for these, and has _Atomic only from C++23 on. */
+/* The wheel as one file can be compiled as C++. C++ spells _Alignas, _Alignof and _Static_assert differently, and has
+ * _Atomic only from C++23 on. */
 #if defined(__cplusplus)
 #define _Alignas alignas
 #define _Alignof alignof
@@ -31,7 +33,8 @@
 #define VERGE__PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
 #define VERGE__ALWAYS_INLINE inline __attribute__((always_inline))
 #define VERGE__NOINLINE __attribute__((noinline))
-/* Objects of this type may be accessed through another type of the same size and alignment. */
+/* Memory that is declared as another type may be accessed through this type. This type is no larger than the other one,
+ * and has the same alignment. */
 #define VERGE__MAY_ALIAS __attribute__((may_alias))
 #if defined(__MINGW32__) && !defined(__clang__) /* its default printf has other formats */
 #define VERGE__PRINTF(text, values) __attribute__((format(gnu_printf, text, values)))

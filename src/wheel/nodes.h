@@ -6,17 +6,19 @@
  * The tag of a node says what it is, and whether it is pending:
  *
  *     a timer with a handle   index << 32 | generation: while it is pending, the tag is its handle. The generation is
- *                             odd while the node is a timer and even while it is free, and only grows. So a timer is
- *                             pending if and only if its handle is the tag of its node
- *     a timeout               TIMEOUT | place << 1 | 1 if it is pending. In ordered wheels, the number of the call that
- *                             set it last (more/order.h) is where the place would be (calendar/node.h)
+ *                             odd while the node is a timer and even while it is free. It only grows, until the node
+ *                             is retired: then it is 0. So a timer is pending if and only if its handle is the tag of
+ *                             its node
+ *     a timeout               TIMEOUT | place << 1 | 1 if it is pending (calendar/node.h). In ordered wheels, the bits
+ *                             of the place hold the number of the call that set the timeout last (more/order.h)
  *     a marker                0 (more/iterate.c)
  *
- * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator. The highest generation
- * that it reached is remembered, so that no handle is ever issued twice. The free nodes of a slab are a list, threaded
- * through `data`. New timers take nodes from the slab in which a node was freed last: that node is in the cache, and
- * may still be linked. Then they take nodes from the lowest slab that has free ones, so that the higher ones become
- * empty. Slab 0 starts small, and its nodes move when it grows.
+ * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator, unless it has a retired
+ * node: a retired node counts as used. The highest generation that the slab reached is remembered, so that no handle is
+ * ever issued twice. The free nodes of a slab are a list, threaded through `data`. New timers take nodes from the slab
+ * in which a node was freed last: that node is in the cache, and may still be linked. When that slab has no free node
+ * left, they take nodes from the lowest slab that has one, so that the higher ones become empty. Slab 0 starts small,
+ * and its nodes move when it grows.
  *
  * Invariants (verge_wheel_check)
  *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used
@@ -65,7 +67,7 @@ typedef struct verge__nodes {
     uint32_t index_limit; /* indexes below this may be in use */
     uint32_t stride;      /* bytes from a node to the next */
     uint32_t current;     /* the slab from which nodes are taken */
-    uint32_t empty_count; /* slabs with memory and without a timer; slab 0 does not count */
+    uint32_t empty_count; /* slabs with memory and without a used node; slab 0 does not count */
     size_t pending_count; /* timers with handles */
     size_t node_count;    /* nodes that have memory */
     uint32_t slab_count;
@@ -91,8 +93,8 @@ int verge__nodes_grow(verge__nodes *nodes);
 /* Makes the lowest slab with a free node the current one. False: there is none. */
 bool verge__nodes_find_slab(verge__nodes *nodes);
 
-/* Gives back a slab without a timer or a linked node. If it gets memory again, its nodes start with
- * generation_floor. */
+/* Gives back a slab. It must have no timer, and none of its nodes may be linked. If the slab gets memory again, its
+ * nodes start with generation_floor. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor);
 
 /* Why no pending timer has this handle: -ENOENT or -EBADF. */
@@ -146,7 +148,7 @@ static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_find(const verge__no
     return VERGE__LIKELY(node->timer.tag == timer) ? node : NULL;
 }
 
-/* The node that is taken next, from the current slab. NULL: the slab has no free node. */
+/* The node that is taken next, from the current slab. NULL: that slab has no free node, or there is no slab. */
 static VERGE__ALWAYS_INLINE verge__table_node *verge__nodes_peek(const verge__nodes *nodes) {
     if (VERGE__UNLIKELY(nodes->slab_count == 0)) {
         return NULL;

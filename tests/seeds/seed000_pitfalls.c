@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Seed 000: faults of other implementations, which verge must not have (README.md). Each comment describes a fault. */
+/* Seed 000: faults of other implementations, which verge must not have (README.md). A comment in front of a test
+ * describes the fault, except for sentences that begin with "In verge". */
 #include "wheel/support.h"
 
 /* A poll that stopped at its limit advanced past slots that it had not scanned. Timers were 1,073 ms late, or 18
@@ -22,7 +23,7 @@ static void seed000_limit_never_skips_slots(void **state) {
     }
 }
 
-/* The same fault on the second level. Here a limit does not leave timers behind in an upper slot. */
+/* The same fault on the second level. In verge, a limit leaves no timers behind in an upper slot. */
 static void seed000_limit_never_skips_upper_slots(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -36,8 +37,8 @@ static void seed000_limit_never_skips_upper_slots(void **state) {
     wheel_end(wheel);
 }
 
-/* Timers were placed by deadline minus start. After 20 minutes, a timer of 10 ms was 37 s late. After 20 hours, timers
- * did not fire. */
+/* Timers were placed by their deadline minus the start of the wheel. After 20 minutes, a timer of 10 ms was 37 s late.
+ * After 20 hours, timers did not fire. */
 static void seed000_uptime_does_not_matter(void **state) {
     (void)state;
     static const uint64_t uptimes_ns[] = {20 * MINUTE, 20 * HOUR, 400 * DAY};
@@ -81,7 +82,7 @@ static void seed000_next_deadline_tells_unknown_from_none(void **state) {
     wheel_end(wheel);
 }
 
-/* Ids had no generation for each use: to cancel an old id cancelled a new timer. */
+/* Ids had no generation for each use: cancelling an old id could cancel a new timer. */
 static void seed000_an_old_id_never_cancels_a_new_timer(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -171,8 +172,8 @@ static void seed000_as_many_slots_as_allowed(void **state) {
     }
 }
 
-/* Best fit was not started again: a timer of 1.1 s fired 1,048 ms late, although the wheel deadline said that it was
- * exact. */
+/* A best-fit timer was not started again when it came out before its target. A timer of 1.1 s fired 1,048 ms late,
+ * although its wheel deadline was equal to the target. */
 static void seed000_best_fit_refines(void **state) {
     (void)state;
     static const uint64_t targets_ns[] = {1100 * MS, 5 * SECOND, 3 * MINUTE + 7 * MS, HOUR + 1, 18 * HOUR + 11 * MS};
@@ -221,7 +222,7 @@ static void seed000_next_and_poll_agree(void **state) {
     }
 }
 
-/* A failed schedule left its task waiting. Here it changes nothing. */
+/* A failed schedule left its task waiting. In verge, a failed start changes nothing. */
 static void seed000_a_failed_schedule_leaves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);

@@ -204,7 +204,7 @@ static intptr_t waits_for_a_receiver(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_sleep(HOUR), 0);
     verge_task *task = spawn_on(1, receives, NULL);
-    verge_deadline scope; /* its deadline comes, so there is no deadlock */
+    verge_deadline scope; /* no deadlock before 2 h: the deadline of the scope is still to come */
     CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
@@ -284,7 +284,8 @@ static void tasks_that_cannot_be_cancelled_keep_the_runtime_from_being_destroyed
     end_stuck(runtime);
 }
 
-/* Threads of the library wake no task. A thread of the program may do so until it has ended. */
+/* In virtual time, threads of the library wake no task. As long as a thread of the program runs, it may still wake a
+ * task. */
 
 static intptr_t returns_seven(void *argument) {
     (void)argument;
