@@ -137,26 +137,29 @@ static void parse_in_exact_block(const char *text, size_t length) {
 
 static void no_line_is_read_beyond_its_end(void **state) {
     (void)state;
+#define PIECE(text) \
+    { text, sizeof(text) - 1 }
     static const struct {
         const char *text;
         size_t length;
-    } pieces[] = {{"17", 2},
-                  {" ", 1},
-                  {"start", 8},
-                  {"window", 6},
-                  {"poll", 4},
-                  {"cancel", 6},
-                  {"+", 1},
-                  {"5", 1},
-                  {"\t", 1},
-                  {"#", 1},
-                  {"x", 1},
-                  {"advance", 7},
-                  {"\0", 1},
-                  {"-", 1},
-                  {"\xff", 1},
-                  {"reset", 10},
-                  {"18446744073709551615", 20}};
+    } pieces[] = {PIECE("17"),
+                  PIECE(" "),
+                  PIECE("start"),
+                  PIECE("window"),
+                  PIECE("poll"),
+                  PIECE("cancel"),
+                  PIECE("+"),
+                  PIECE("5"),
+                  PIECE("\t"),
+                  PIECE("#"),
+                  PIECE("x"),
+                  PIECE("advance"),
+                  PIECE("\0"),
+                  PIECE("-"),
+                  PIECE("\xff"),
+                  PIECE("reset"),
+                  PIECE("18446744073709551615")};
+#undef PIECE
     struct verge_test_random random = verge_test_random_from(verge_test_seed(20261115));
     for (unsigned round = 0; round < 20000; round++) {
         char text[256];
