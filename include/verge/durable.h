@@ -230,7 +230,7 @@ typedef enum verge_durable_priority {
 } verge_durable_priority;
 
 typedef struct verge_durable_handler_options {
-    size_t struct_size;            /* set by verge_durable_handler_init */
+    size_t struct_size;            /* set by verge_durable_handler_options_init */
     verge_durable_handler handler; /* not NULL */
     void *context;
     bool outside;          /* runs without a transaction: for handlers that take long, up to run_ns */
@@ -247,7 +247,7 @@ typedef struct verge_durable_handler_options {
     uint32_t reserved; /* 0 */
 } verge_durable_handler_options;
 
-VERGE_API int verge_durable_handler_init(verge_durable_handler_options *options, size_t struct_size);
+VERGE_API int verge_durable_handler_options_init(verge_durable_handler_options *options, size_t struct_size);
 
 /*
  * The defaults: the handler runs in the transaction, run_ns is 60 s, there are 20 attempts, the backoff goes from 1 s

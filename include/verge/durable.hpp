@@ -135,7 +135,7 @@ class durable {
 
     [[nodiscard]] static verge_durable_handler_options handler_options() {
         verge_durable_handler_options options;
-        check(verge_durable_handler_init(&options, sizeof(options)));
+        check(verge_durable_handler_options_init(&options, sizeof(options)));
         return options;
     }
 

@@ -273,8 +273,7 @@ VERGE_API void verge_worker_end_wait(verge_worker *worker);
 /* Ends the run_once, or the wait, of another thread. From any thread. */
 VERGE_API void verge_worker_interrupt(verge_worker *worker);
 
-VERGE_API uint32_t verge_worker_id(const verge_worker *worker); /* never 0 */
-VERGE_API verge_service *verge_worker_service(const verge_worker *worker);
+VERGE_API uint32_t verge_worker_id(const verge_worker *worker);             /* never 0 */
 VERGE_API size_t verge_worker_count(const verge_worker *worker);            /* how many timers it has */
 VERGE_API verge_worker *verge_worker_current(const verge_service *service); /* of the calling thread; NULL: none */
 

@@ -292,7 +292,6 @@ VERGE_API int verge_yield(void);
 /* About the calling task. Outside of tasks, they return NULL, UINT32_MAX or false. */
 VERGE_API verge_task *verge_task_current(void);
 VERGE_API verge_runtime *verge_task_runtime(void);
-VERGE_API void *verge_task_argument(void);
 VERGE_API uint32_t verge_task_worker_id(void);
 VERGE_API bool verge_task_is_cancelled(void);
 

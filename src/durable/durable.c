@@ -645,7 +645,7 @@ static const verge_durable_handler_options default_handler_options = {
     .backoff_max_ns = 3600 * S,
 };
 
-int verge_durable_handler_init(verge_durable_handler_options *options, size_t struct_size) {
+int verge_durable_handler_options_init(verge_durable_handler_options *options, size_t struct_size) {
     return verge__sized_init(options, struct_size, &default_handler_options, sizeof(default_handler_options));
 }
 

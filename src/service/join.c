@@ -167,10 +167,6 @@ uint32_t verge_worker_id(const verge_worker *worker) {
     return worker == NULL ? 0 : worker->id;
 }
 
-verge_service *verge_worker_service(const verge_worker *worker) {
-    return worker == NULL ? NULL : worker->service;
-}
-
 size_t verge_worker_count(const verge_worker *worker) {
     return worker == NULL ? 0 : verge__worker_timer_count(worker);
 }

@@ -52,11 +52,6 @@ verge_runtime *verge_task_runtime(void) {
     return self != NULL ? self->runtime : NULL;
 }
 
-void *verge_task_argument(void) {
-    const verge_task *self = verge__current_task();
-    return self != NULL ? self->argument : NULL;
-}
-
 uint32_t verge_task_worker_id(void) {
     const verge__runner *runner = verge__current_runner();
     return runner != NULL && runner->running != NULL ? runner->index : VERGE_WORKER_ANY;

@@ -213,7 +213,7 @@ static verge_durable_verdict wait_at_gate(const verge_durable_firing *firing) {
 
 static void register_outside(verge_durable *durable, const char *name, verge_durable_handler handler) {
     verge_durable_handler_options options;
-    assert_int_equal(verge_durable_handler_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_durable_handler_options_init(&options, sizeof(options)), 0);
     options.handler = handler;
     options.outside = true;
     options.backoff_first_ns = options.backoff_max_ns = 20 * MS;
@@ -540,7 +540,7 @@ static void test_dead_letters(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = always_retry;
     options.attempts_max = 4;
     options.backoff_first_ns = MS;
@@ -573,7 +573,7 @@ static void test_too_old(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = note;
     options.age_max_ns = 3600 * S;
     const verge_durable_request old = {.handler = "aged", .due_ns = verge_durable_now(durable) - 7200 * S};
@@ -634,7 +634,7 @@ static void test_concurrency(void **state) {
     verge_durable *durable;
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = overlap;
     options.outside = true;
     options.concurrency = 2;
@@ -652,7 +652,7 @@ static void test_rate(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = note;
     options.rate = 100;
     assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);

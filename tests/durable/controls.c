@@ -106,7 +106,7 @@ static void wait_for_shards(verge_durable *node, uint64_t count) {
 
 static void open_nodes(verge_durable_handler handler, bool outside, uint32_t firing_threads) {
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = handler;
     options.outside = outside;
     options.run_ns = 3600 * S;
@@ -316,7 +316,7 @@ static void test_priorities(void **state) {
     static const char *const names[] = {"low", "normal", "high"};
     verge_durable_handler_options options;
     nodes[0] = open_one(false, 1);
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = run_gated;
     options.outside = true;
     assert_int_equal(verge_durable_register_with(nodes[0], "gated", &options), 0);

@@ -160,7 +160,7 @@ static void test_cancel_and_reset_by_key(void **state) {
     WAIT_UNTIL(runs == 1);
     /* cancel and reset by key while the handler runs, outside */
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = stay;
     options.outside = true;
     (void)sem_init(&gate, 0, 0);
@@ -267,7 +267,7 @@ static void test_a_dead_timer_whose_key_is_taken(void **state) {
     const verge_durable_request later = {.handler = "die", .key = "k", .delay_ns = 3600 * S};
     assert_int_equal(verge_durable_start(durable, &later, NULL), 0);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = retry_dead;
     options.attempts_max = 1;
     assert_int_equal(verge_durable_register_with(durable, "retry", &options), 0);
@@ -527,7 +527,7 @@ static void test_timers_that_somebody_has_locked(void **state) {
     (void)snprintf(text, sizeof(text), "BEGIN; SELECT verge_cancel(%lld); SELECT verge_cancel(%lld)",
                    (long long)ids[LOCKED], (long long)ids[MANY + LOCKED]);
     assert_int_equal(sql_run(handle, text), 0);
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = count_outside;
     options.outside = true;
     assert_int_equal(verge_durable_register_with(durable, "outside", &options), 0);

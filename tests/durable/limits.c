@@ -68,7 +68,7 @@ static void schedule_some(const char *handler, int count, verge_durable_id *ret_
 static void test_a_rate_starves_nobody(void **state) {
     (void)state;
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = slow;
     options.rate = 1;
     assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
@@ -92,7 +92,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
     enum { CANCELLED = 50 };
     static verge_durable_id ids[SLOW];
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = slow_outside;
     options.outside = true;
     options.run_ns = 3600 * S;
@@ -119,7 +119,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
 static void test_a_concurrency_holds_and_lets_go(void **state) {
     (void)state;
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = slow;
     options.concurrency = 1;
     assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
@@ -191,7 +191,7 @@ static void test_a_handler_outside_extends_its_time(void **state) {
     verge_durable_handler_options options;
     verge_durable_info info;
     (void)sem_init(&begun, 0, 0);
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = extend;
     options.outside = true;
     options.run_ns = 3600 * S;
@@ -225,7 +225,7 @@ static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
     verge_durable_info info;
     verge_durable_id id;
     (void)sem_init(&begun, 0, 0);
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = extend;
     options.outside = true;
     options.run_ns = 3600 * S;
@@ -278,7 +278,7 @@ static void test_slower_than_the_lease(void **state) {
     node.batch = 16;
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = quick;
     options.attempts_max = 0;
     const uint64_t due_ns = verge_durable_now(durable);

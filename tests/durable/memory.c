@@ -135,7 +135,7 @@ static verge_durable *open_it(bool *ret_has_failed) {
         fails_one_in = 0;
         assert_int_equal(verge_durable_open(&options, &durable), 0);
     }
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = write_row;
     handler.attempts_max = 0; /* it never gives up */
     assert_int_equal(verge_durable_register_with(durable, "write", &handler), 0);

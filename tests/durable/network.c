@@ -90,7 +90,7 @@ static void begin(const char *url, uint64_t lease_ns) {
     options.patience_ns = 600 * S;
     options.rescan_ns = 200 * MS;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = ledger;
     handler.attempts_max = 0;
     handler.backoff_first_ns = handler.backoff_max_ns = 10 * MS;
@@ -290,7 +290,7 @@ static void test_answer_to_claim_is_lost(void **state) {
     struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
     const verge_durable_options options = durable_options(through);
     verge_durable_handler_options handler;
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = outside;
     handler.outside = true;
     handler.attempts_max = 1;

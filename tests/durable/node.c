@@ -91,7 +91,7 @@ static verge_durable_verdict stopper(const verge_durable_firing *firing) {
 
 static void register_with(verge_durable *durable, const char *name, verge_durable_handler handler, bool is_outside) {
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = handler;
     options.outside = is_outside;
     options.run_ns = 500 * MS; /* a claim whose process was killed comes back after that */

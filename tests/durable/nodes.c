@@ -269,7 +269,7 @@ static void test_disk_full(void **state) {
     const verge_durable_id id = schedule("other", 3600 * S);
     const verge_durable_request request = {.handler = "other", .delay_ns = 3600 * S};
     verge_durable_handler_options options;
-    (void)verge_durable_handler_init(&options, sizeof(options));
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = write_row;
     options.attempts_max = 2; /* an attempt that could not be written down does not count */
     verge_durable *node = durable_open(url);

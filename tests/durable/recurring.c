@@ -119,7 +119,7 @@ static uint64_t done_of(verge_durable *durable) {
 static verge_durable *open_with(const char *handler, bool is_outside) {
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
-    assert_int_equal(verge_durable_handler_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_durable_handler_options_init(&options, sizeof(options)), 0);
     options.handler = note;
     options.outside = is_outside;
     options.attempts_max = 1;

@@ -132,7 +132,7 @@ static void begin_node(struct node *node) {
     assert_int_equal(model_store.join(node->durable->keeper.connection, "", options.lease_ns, node->durable->node), 0);
     model.loss = loss;
     verge_durable_handler_options handler;
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = write_row;
     handler.attempts_max = 0;
     handler.rate = limits & 1 ? 50 : 0;
@@ -519,7 +519,7 @@ static void test_held_timers_are_not_looked_at(void **state) {
     begin_node(node);
     verge_durable *durable = node->durable;
     durable->options.window_max = 100;
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = do_nothing;
     handler.outside = true;
     assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
@@ -559,7 +559,7 @@ static void test_a_released_timer_is_moved(void **state) {
     memory_loss = 0;
     begin_node(node);
     verge_durable *durable = node->durable;
-    (void)verge_durable_handler_init(&handler, sizeof(handler));
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
     handler.handler = do_nothing;
     handler.outside = true;
     assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);

@@ -70,7 +70,6 @@ static void yield_takes_turns(void **state) {
 
 static intptr_t knows_itself(void *argument) {
     CHECK(verge_task_current() != NULL);
-    CHECK(verge_task_argument() == argument);
     CHECK_EQUAL(verge_task_worker_id(), *(uint32_t *)argument);
     CHECK(verge_task_local() == NULL);
     CHECK(!verge_task_is_cancelled());
@@ -233,7 +232,6 @@ static void outside_of_tasks_only_locks_and_channels_wait(void **state) {
     assert_int_equal(verge_task_set_local(NULL), -EPERM);
     assert_null(verge_task_current());
     assert_null(verge_task_runtime());
-    assert_null(verge_task_argument());
     assert_null(verge_task_local());
     assert_int_equal(verge_task_worker_id(), VERGE_WORKER_ANY);
     assert_false(verge_task_is_cancelled());
