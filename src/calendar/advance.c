@@ -97,8 +97,8 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- draining ---- */
 
-/* Files a node of a slot of level k again. If its tick is still in this slot, it goes to a lower level. (Filed by its
- * distance from the cursor, it could go to the same slot again, if that is far ahead.) */
+/* Files a node of a slot of level k again, by its present deadline. If its tick is still in this slot, the node goes to
+ * a lower level, even if its distance from the cursor asks for level k: it must not go to the same slot again. */
 static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, uint64_t position, verge__node *node) {
     unsigned shift = calendar->levels[k].shift;
     uint64_t start = position << shift;
@@ -118,7 +118,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
     verge__node **lanes = verge__level_slot(level, position);
     uint32_t slot = (uint32_t)position & level->mask;
     verge__node **heads[VERGE__LANES_MAX]; /* of the lanes that have nodes left */
-    verge__node *nodes[VERGE__LANES_MAX];  /* the next node of each; the heads are written in the end */
+    verge__node *nodes[VERGE__LANES_MAX];  /* the next node of each; the heads are written at the end */
     uint32_t lane_count = 0;
     size_t moved = 0;
     size_t limit = max < *budget ? max : *budget;

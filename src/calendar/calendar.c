@@ -50,7 +50,8 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     }
 }
 
-/* Adds levels up to the end of time: those of the setup and more above them or, for a narrow calendar, narrow ones. */
+/* Adds levels up to the end of time: those of the setup and, if they end before it, more above them. A narrow calendar
+ * has levels of its own instead. */
 static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
     size_t given = setup->is_narrow ? 0 : setup->level_count;
     unsigned end = 64U - setup->shift;
@@ -75,7 +76,7 @@ static int allocate_levels(verge__calendar *calendar) {
         counts += k == 0 || calendar->is_narrow ? 0 : slots;
     }
     size_t bytes = calendar->head_count * sizeof(verge__node *) + words * sizeof(uint64_t) + counts * sizeof(uint32_t);
-    calendar->bytes = (bytes + 63) & ~(size_t)63; /* the lanes of a slot are in one cache line */
+    calendar->bytes = (bytes + 63) & ~(size_t)63; /* aligned to 64: the lanes of a slot are in one cache line */
     void *memory = verge__allocate(calendar->allocator, calendar->bytes, 64);
     if (memory == NULL) {
         return -ENOMEM;

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calendar/calendar.h - nodes filed by tick. The owner, a wheel or a worker of a service, files nodes, moves the cursor
- * forward, and gets back the nodes of each tick, tick by tick. The calendar reads the deadlines of nodes, and links
- * them. It knows nothing else of a timer. It needs no memory but its slots, so filing cannot fail.
+ * forward, and gets back the nodes of each tick, tick by tick. The calendar links nodes into lists, reads their
+ * deadlines and, if it has places, writes the place into the tag of a node (node.h). It uses nothing else of a timer.
+ * Its slots are allocated when it is made. Filing needs no other memory, so it cannot fail.
  *
  * Levels. A slot of level k spans 2^shift ticks, and the ring holds two blocks of 2^bits slots: the block of the cursor
- * and the next. A node goes to the lowest level whose 2^bits slots reach it:
+ * and the next. A node goes to the lowest level that reaches its tick: tick - cursor < 2^(shift + bits).
  *
  *     level 0   | . . . . c x x . x | x . x . . . . . |      slots of 1 tick, cursor at c
  *     level 1   | . x | . x . x x . . ...                    slots of 512 ticks
  *     level 2   | . . | x . ...                              slots of 2^17 ticks
  *
- * There are more levels than the owner asks for, up to the end of time. They are for backlogs: a backlog holds the
- * cursor back, so a deadline within reach of now may be out of reach of the cursor. A narrow calendar has more levels
- * of fewer slots, and one lane. It takes little memory, and is for few nodes. The owner rebuilds it when there are more
- * nodes.
+ * If the levels of the owner end before the end of time, the calendar adds levels above them. These are for backlogs: a
+ * backlog holds the cursor back, so a deadline within reach of now may be out of reach of the cursor. A narrow calendar
+ * has more levels of fewer slots, and one lane a slot. It takes little memory, and is for few nodes. The owner rebuilds
+ * it when there are more nodes.
  *
- * Lanes. A slot is several lists. A walk takes a node of each lane in turn, and prefetches the next node of the lane.
- * So as many cache misses are under way as there are lanes. While few nodes are linked, all go to the first lane.
+ * Lanes. A slot is several lists, its lanes. A walk along a slot takes a node of each lane in turn, and prefetches the
+ * next node of that lane. So as many cache misses are under way as there are lanes. While few nodes are linked, all go
+ * to the first lane.
  *
- * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again below, each by its deadline.
- * The lower ring also has room for the next block. So a slot of more than 16 nodes is drained before it starts, a
- * portion at a time. A deadline may change to a later one while its node is linked. Then the node comes up early, and
- * its owner files it again. A coarse wheel files a node later than its deadline, at the start of a slot.
+ * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again, each by the deadline that
+ * it has then: usually in a lower level. Exception: in a calendar that is not narrow, a slot of more than 16 nodes is
+ * drained in portions, before it starts. The ring of the level below has room for them: it also has the next block. The
+ * deadline of a linked node may become later. Then the node comes up early, and its owner files it again. A wheel with
+ * the option `coarse` files a node at a later tick than that of its deadline: at the start of a slot.
  *
- * Threads. Only one thread at a time uses a calendar. But any thread of a service may change the deadlines of nodes
- * (relaxed).
+ * Threads. Only one thread at a time uses a calendar. One exception: any thread may change the deadlines of a service's
+ * timers, by relaxed stores, while their nodes are linked.
  *
  * Invariants (verge__calendar_check)
  *   C1  a slot's bit is set if and only if one of its lanes is not empty
@@ -33,8 +36,9 @@
  *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
  *       and not empty
  *   C4  linked is the number of nodes in slots and in the owner's lists
- *   C5  before quiet_until no slot starts and no portion is due. Before upper_quiet this holds for all levels but 0
- *   C6  an upper slot has at most as many nodes as `counts` says
+ *   C5  no slot with nodes starts before quiet_until, and no portion is due before it. In levels above
+ *       0, nothing starts or is due before upper_quiet
+ *   C6  an upper slot has at most as many nodes as `counts` says, if its level has counts
  *   C7  levels from levels_used on are empty
  *   C8  a node is in the slot of its place, if it has one
  */
@@ -45,10 +49,10 @@
 #include "calendar/node.h"
 
 enum {
-    VERGE__LEVELS_MAX = 24, /* at most 16 levels of the owner, of one bit each, and 8 of 6 bits for the other 48 bits */
+    VERGE__LEVELS_MAX = 24, /* the worst case: 16 levels of the owner, of one bit each, then 8 of 6 bits for 48 bits */
     VERGE__LANES_MAX = 8,
     VERGE__LANES_FROM = 32768, /* with fewer nodes, all go to the first lane */
-    VERGE__PORTION = 16,       /* about how many nodes are drained at a time */
+    VERGE__PORTION = 16,       /* about how many nodes are drained at a time; more if the slot starts soon */
 };
 
 #define VERGE__NO_TICK UINT64_MAX
@@ -101,71 +105,74 @@ typedef struct verge__calendar_setup {
     uint8_t shift;       /* ticks of 2^shift ns */
     uint64_t first_tick; /* the cursor */
     bool is_narrow;
-    bool has_places; /* node.h. Then the two highest bits of all ticks are 0 */
+    bool has_places; /* node.h. The owner must then keep all ticks below 2^62, as a place has 62 bits */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
 /* ---- calendar.c: life and memory ---- */
 
-/* Writes levels of 512 slots, 256, and then 64, from ticks of 2^shift ns to the end of time. Returns how many levels.
- * The two lowest are wide, because most timers need them; the others save memory. */
+/* Writes the default levels for ticks of 2^shift ns: one of 512 slots, one of 256, and then levels of 64 up to the end
+ * of time. Returns how many levels it wrote. The two lowest have the most slots, because most timers go there. */
 size_t verge__calendar_default_levels(unsigned shift, verge__level_shape *ret_levels);
 
-/* If it returns -ENOMEM, there is nothing to deinit. */
+/* Returns 0 or -ENOMEM. After -ENOMEM there is nothing to deinit. */
 int verge__calendar_init(verge__calendar *calendar, const verge__calendar_setup *setup);
 void verge__calendar_deinit(verge__calendar *calendar);
 
 /* Moves the cursor of a calendar without nodes to any tick. */
 void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
 
-/* Moves the nodes of all slots to those of another setup, narrow or wide. -ENOMEM changes nothing. */
+/* Gives a calendar the levels of another setup, narrow or wide, and files all nodes of its slots there. Returns 0; or
+ * -ENOMEM, and nothing has changed. */
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup);
 
-/* Notes that the lane at `head` has become empty, and perhaps its slot. */
+/* Call it when the lane at `head` has become empty. If its slot is empty now, notes that. */
 void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head);
 
 /* Chooses how many lanes nodes go to, by how many nodes are linked. */
 void verge__calendar_choose_lanes(verge__calendar *calendar);
 
-/* The rare part of verge__calendar_put. It is called if the node is the first of its lane, if its slot now has more
- * than one portion, or if it is time to choose the lanes anew. */
+/* The rare part of verge__calendar_put. It is called if the node is the first of its lane, if its slot has just
+ * grown beyond one portion, or if it is time to choose the lanes anew. */
 VERGE__NOINLINE void verge__calendar_note_put(verge__calendar *calendar, size_t k, uint64_t tick, uint32_t count);
 
 /* ---- advance.c: time passes ---- */
 
 /*
  * Takes the next tick, up to last_tick, at which level 0 has nodes. All nodes of the tick before must be gone. Returns
- * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false in two cases.
- * If there is no such tick, the cursor is after last_tick. If the budget of nodes to move has run out, it is not.
+ * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false if there is no
+ * such tick: the cursor is after last_tick then. Also returns false if the budget of nodes to move has run out: the
+ * cursor is not after last_tick then.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
-/* Drains the upper slots that start at the cursor. Returns false if the budget ran out. */
+/* Drains the upper slots that start at the cursor. Returns false if the budget ran out before they were empty. */
 bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget);
 
 /* Drains what is due in the upper levels, and updates quiet_until. */
 void verge__calendar_settle(verge__calendar *calendar, size_t *budget);
 
-/* Returns the start of the first slot that is not empty, or VERGE__NO_TICK if all are empty. */
+/* Returns the start of the first slot with nodes, or VERGE__NO_TICK if there is none. due_slot must be NULL. */
 uint64_t verge__calendar_next(const verge__calendar *calendar);
 
-/* Returns the position (tick >> shift) of the first slot of a level that is not empty, at or after a position, or
- * VERGE__NO_TICK if all are empty. */
+/* Returns the position (tick >> shift) of the level's first slot with nodes, at or after a position. Returns
+ * VERGE__NO_TICK if the level is empty. */
 uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* Calls `look` for each node in a slot, with the tick at which the slot starts. `look` may take out the node that it is
- * called for. Stops when `look` returns a text, and returns this text. */
+/* Calls `look` for each node in a slot, with the tick at which the slot starts. `look` may withdraw that node.
+ * Stops when `look` returns a text, and returns this text. */
 typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
 const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
-/* Returns NULL, or the invariant that is broken. own_count: how many nodes are in lists of the owner. */
+/* Returns NULL if all invariants hold, or the text of a broken one. own_count: how many nodes are in lists of the
+ * owner. */
 const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count);
 
 /* ---- filing ---- */
 
-/* The tick of a deadline that is not beyond the end of time. */
+/* Returns the tick of a deadline. For a deadline after the last tick the sum may wrap: then this is tick 0. */
 static VERGE__ALWAYS_INLINE uint64_t verge__calendar_tick(const verge__calendar *calendar, uint64_t deadline_ns) {
     return (deadline_ns + calendar->bias_ns) >> calendar->shift;
 }
@@ -174,7 +181,7 @@ static inline uint32_t verge__level_lane_count(const verge__level *level) {
     return UINT32_C(1) << level->lane_bits;
 }
 
-/* The heads of the lanes of the slot at a position. */
+/* Returns the heads of the lanes of the slot at a position. */
 static VERGE__ALWAYS_INLINE verge__node **verge__level_slot(const verge__level *level, uint64_t position) {
     return &level->heads[(size_t)((uint32_t)position & level->mask) << level->lane_bits];
 }
@@ -184,7 +191,7 @@ static inline bool verge__level_has(const verge__level *level, uint64_t position
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
-/* Links a node into a slot of level k. Does not change `linked`. */
+/* Links a node into the slot of a tick in level k. Does not change `linked`. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, size_t k, uint64_t tick,
                                                      verge__node *node) {
     const verge__level *level = &calendar->levels[k];
@@ -208,7 +215,7 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
     }
 }
 
-/* The level for a tick at or after the cursor. */
+/* Returns the level for a tick at or after the cursor. */
 static inline size_t verge__calendar_level(const verge__calendar *calendar, uint64_t tick) {
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
@@ -240,12 +247,12 @@ static VERGE__ALWAYS_INLINE void verge__calendar_withdraw(verge__calendar *calen
     }
 }
 
-/* Whether the tick that was taken last has nodes left. */
+/* Returns whether the tick that was taken last has nodes left. */
 static inline bool verge__calendar_has_due(const verge__calendar *calendar) {
     return calendar->due_slot != NULL;
 }
 
-/* Takes the next node of due_slot, which is not empty, from its lanes in turn. */
+/* Takes the next node of due_slot, from its lanes in turn. due_slot must not be NULL. */
 static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *calendar) {
     uint32_t last_lane = calendar->due_lanes;
     uint32_t lane = calendar->due_lane;

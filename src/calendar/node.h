@@ -31,8 +31,8 @@ struct VERGE__MAY_ALIAS verge__node {
 
 /*
  * In a calendar with places, there is a tag behind each node. If its highest bit is set, bits 1 to 62 are the node's
- * place: the tick for which it was filed last. So its owner knows whether the node can stay where it is when it gets a
- * new deadline. The owner uses all other bits and tags as it likes.
+ * place: the tick for which it was filed last. So when the node gets a new deadline, its owner knows whether it can
+ * stay where it is. Bit 0 is the owner's. If the highest bit is clear, the whole tag is.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;
@@ -54,7 +54,7 @@ static VERGE__ALWAYS_INLINE uint64_t verge__node_deadline(const verge__node *nod
     return verge__load_relaxed_plain(&node->deadline_ns);
 }
 
-/* Puts a node in front of a list. */
+/* Puts a node at the front of a list. */
 static VERGE__ALWAYS_INLINE void verge__node_push(verge__node **head, verge__node *node) {
     verge__node *first = *head;
     node->next = first;
