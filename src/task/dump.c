@@ -125,8 +125,9 @@ static void look_at(verge_task *task, verge__task_snapshot *snapshot) {
         .stopped_ns = atomic_load_explicit(&task->stopped_ns, memory_order_relaxed),
     };
     verge__copy_name(task, snapshot->name);
-    if (snapshot->is_caller) {
-        walk(task, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), snapshot);
+    if (snapshot->is_caller) { /* from where this function returns to, in the frame of its caller */
+        const uintptr_t *own_frame = __builtin_frame_address(0);
+        walk(task, own_frame[1], own_frame[0], snapshot);
     } else {
         find_frames(task, snapshot);
     }

@@ -293,6 +293,35 @@ static void a_dump_finds_the_frames_of_a_task(void **state) {
     (void)run_virtual(1, 0, finds_frames, NULL);
 }
 
+/* A task that runs and dumps itself: each of its frames is there once. */
+static intptr_t finds_own_frames(void *argument) {
+    static struct text text;
+    char part[4096];
+    (void)argument;
+    dump(verge_task_runtime(), &text);
+    (void)part_of(&text, "own", part, sizeof(part));
+    uintptr_t last = 0;
+    size_t frame_count = 0;
+    for (const char *at = strstr(part, "\n    at 0x"); at != NULL; at = strstr(at + 1, "\n    at 0x")) {
+        const uintptr_t address = (uintptr_t)strtoull(at + strlen("\n    at "), NULL, 16);
+        CHECK(address != last);
+        last = address;
+        frame_count++;
+    }
+    CHECK(frame_count != 0);
+    return 0;
+}
+
+static intptr_t runs_finds_own_frames(void *argument) {
+    (void)argument;
+    return join(spawn_named("own", finds_own_frames, NULL));
+}
+
+static void a_dump_has_the_frames_of_its_caller_once(void **state) {
+    (void)state;
+    (void)run_virtual(1, 0, runs_finds_own_frames, NULL);
+}
+
 /* ---- errors ---- */
 
 static int refuse(void *context, const char *text, size_t size) {
@@ -569,6 +598,7 @@ int main(void) {
         cmocka_unit_test(names_are_copied_as_far_as_they_fit),
         cmocka_unit_test(a_dump_says_what_each_task_waits_for),
         cmocka_unit_test(a_dump_finds_the_frames_of_a_task),
+        cmocka_unit_test(a_dump_has_the_frames_of_its_caller_once),
         cmocka_unit_test(a_writer_can_end_it),
         cmocka_unit_test(dump_without_memory),
         cmocka_unit_test(tasks_come_and_go_while_a_thread_dumps),
