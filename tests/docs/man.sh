@@ -13,8 +13,8 @@ complain() {
     status=1
 }
 
-for page in man/man*/*; do
-    LC_ALL=C groff -mandoc -Tutf8 -ww -b "$page" 2>&1 >"$work/text" | sed "s|^|$page: |" >"$work/warnings"
+for page in man/man*/*; do # in lines of 79 columns: they fit into a terminal of 80
+    LC_ALL=C groff -mandoc -rLL=79n -Tutf8 -ww -b "$page" 2>&1 >"$work/text" | sed "s|^|$page: |" >"$work/warnings"
     [ ! -s "$work/warnings" ] || complain "$(cat "$work/warnings")"
     [ -s "$work/text" ] || complain "$page: there is nothing in it"
     if command -v mandoc >/dev/null; then
