@@ -47,13 +47,13 @@ static verge_wheel *wheel_with(verge_timeout *timeout, size_t others) {
     static verge_timeout other_timeouts[4];
     verge_wheel *wheel = wheel_new(NULL);
     for (size_t i = 0; i < others; i++) {
-        set(wheel, &other_timeouts[i], 5 * TICK);
+        timeout_start(wheel, &other_timeouts[i], 5 * TICK);
         if (i == others / 2) {
-            set(wheel, timeout, 5 * TICK);
+            timeout_start(wheel, timeout, 5 * TICK);
         }
     }
     if (others == 0) {
-        set(wheel, timeout, 5 * TICK);
+        timeout_start(wheel, timeout, 5 * TICK);
     }
     return wheel;
 }
@@ -70,7 +70,7 @@ static void zeroed_then_polled(void) {
 static void zeroed_then_neighbour_cleared(void) {
     static verge_timeout neighbour;
     verge_wheel *wheel = wheel_with(&the_timeout, 0);
-    set(wheel, &neighbour, 5 * TICK);
+    timeout_start(wheel, &neighbour, 5 * TICK);
     memset(&the_timeout, 0, sizeof(the_timeout));
     (void)verge_timeout_cancel(wheel, &neighbour);
 }

@@ -159,7 +159,7 @@ static void objects_may_go(void **state) {
             struct calls *calls = calls_for(wheel);
             for (uintptr_t i = 0; i < 40; i++) {
                 calls->timeouts[i] = timeout_new(i);
-                set(wheel, calls->timeouts[i], (10 + i % 3 * late) * TICK);
+                timeout_start(wheel, calls->timeouts[i], (10 + i % 3 * late) * TICK);
             }
             assert_int_equal(verge_wheel_run(wheel, (10 + 5 * late) * TICK, end_all_timeouts, calls), 1);
             assert_int_equal(verge_wheel_run(wheel, HOUR, note, calls), 0);
@@ -238,7 +238,7 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
         if (calls->timers[i] != expiry->timer) {
             assert_int_equal(verge_wheel_reset(calls->wheel, calls->timers[i], TICK), 0);
         }
-        set(calls->wheel, calls->timeouts[i], TICK);
+        timeout_start(calls->wheel, calls->timeouts[i], TICK);
     }
     if (calls->compacts) {
         verge_wheel_compact(calls->wheel);

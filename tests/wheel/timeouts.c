@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timeouts: set, stop, clear; and the promises G1 to G6 and G8 for timeouts, in wheels that also have
- * handles. */
+/* Timeouts: start, pause, cancel; and the promises G1 to G6 and G8 for timeouts, in wheels that also have handles. */
 #include "wheel/timeouts.h"
 
 /* ---- life ---- */
@@ -12,23 +11,23 @@ static void a_life(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *timeout = timeout_new(7);
         assert_int_equal(verge_wheel_count(wheel), 0);
-        set(wheel, timeout, 10 * TICK);
+        timeout_start(wheel, timeout, 10 * TICK);
         assert_int_equal(verge_wheel_count(wheel), 1);
         assert_quiet(wheel, 10 * TICK - 1);
         assert_strikes(wheel, 10 * TICK, timeout, 7);
         assert_int_equal(verge_wheel_count(wheel), 0);
-        set(wheel, timeout, 20 * TICK); /* again */
-        set(wheel, timeout, 30 * TICK); /* later */
+        timeout_start(wheel, timeout, 20 * TICK); /* again */
+        timeout_start(wheel, timeout, 30 * TICK); /* later */
         assert_quiet(wheel, 29 * TICK);
         assert_strikes(wheel, 30 * TICK, timeout, 7);
-        set(wheel, timeout, 50 * TICK);
-        set(wheel, timeout, 40 * TICK); /* earlier */
+        timeout_start(wheel, timeout, 50 * TICK);
+        timeout_start(wheel, timeout, 40 * TICK); /* earlier */
         assert_strikes(wheel, 49 * TICK, timeout, 7);
         assert_quiet(wheel, 60 * TICK);
-        set(wheel, timeout, 70 * TICK);
-        clear(wheel, timeout);
+        timeout_start(wheel, timeout, 70 * TICK);
+        timeout_cancel(wheel, timeout);
         assert_quiet(wheel, 80 * TICK);
-        set(wheel, timeout, 90 * TICK);
+        timeout_start(wheel, timeout, 90 * TICK);
         assert_well(wheel);
         timeout_end(wheel, timeout); /* while it is set */
         assert_int_equal(verge_wheel_count(wheel), 0);
@@ -51,7 +50,7 @@ static void zeroed_memory_is_not_set(void **state) {
         assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
         assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         for (uint64_t round = 1; round < 4; round++) {
-            set(wheel, timeout, round * HOUR);
+            timeout_start(wheel, timeout, round * HOUR);
             assert_strikes(wheel, round * HOUR + TICK, timeout, 5);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         }
@@ -69,14 +68,14 @@ static void from_wheel_to_wheel(void **state) {
     for (size_t i = 0; i < 10; i++) {
         verge_wheel *wheel = wheels[i % 2];
         const uint64_t now_ns = verge_wheel_now(wheel);
-        set(wheel, timeout, now_ns + 5 * TICK);
+        timeout_start(wheel, timeout, now_ns + 5 * TICK);
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
-        set(wheel, timeout, now_ns + 9 * TICK);
+        timeout_start(wheel, timeout, now_ns + 9 * TICK);
         if (i % 3 == 0) { /* its node may stay in the wheel; clear withdraws it */
-            stop(wheel, timeout);
+            timeout_pause(wheel, timeout);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         } else {
-            clear(wheel, timeout);
+            timeout_cancel(wheel, timeout);
         }
         assert_quiet(wheel, now_ns + 20 * TICK);
         assert_int_equal(stats_of(wheel).linked, 0);
@@ -96,9 +95,11 @@ static void a_wheel_may_end_before_them(void **state) {
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *idle = timeout_new(1);
         verge_timeout *pending = timeout_new(2);
-        set(wheel, pending, HOUR);
-        assert_well(wheel);
+        timeout_start(wheel, pending, HOUR);
+        timeout_start(wheel, idle, HOUR);
+        timeout_cancel(wheel, idle); /* withdrawn: its memory may go */
         free(idle);
+        assert_well(wheel);
         verge_wheel_destroy(wheel);
         free(pending);
         verge_test_allocator_assert_empty(&memory);
@@ -119,8 +120,8 @@ static void order_beside_handles(void **state) {
             const uint64_t deadline_ns = 50 * TICK - k * 1000; /* all of one tick */
             if (k % 2 == 0) {
                 timeouts[k] = timeout_new(k);
-                set(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved */
-                set(wheel, timeouts[k], deadline_ns);
+                timeout_start(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved */
+                timeout_start(wheel, timeouts[k], deadline_ns);
             } else {
                 (void)schedule(wheel, deadline_ns, k);
             }
@@ -157,17 +158,17 @@ static void changed_while_it_is_sorted(void **state) {
         verge_timeout *timeouts[10];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
             timeouts[k] = timeout_new(k);
-            set(wheel, timeouts[k], 10 * TICK - 100 + k);
+            timeout_start(wheel, timeouts[k], 10 * TICK - 100 + k);
         }
         verge_expiry out[COUNT_OF(timeouts)];
         assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1); /* the others are sorted */
-        clear(wheel, timeouts[2]);
-        set(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
-        set(wheel, timeouts[3], 20 * TICK);
+        timeout_cancel(wheel, timeouts[2]);
+        timeout_start(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
+        timeout_start(wheel, timeouts[3], 20 * TICK);
         timeout_end(wheel, timeouts[4]);
         timeouts[4] = timeout_new(40); /* probably in the same memory */
-        set(wheel, timeouts[4], 20 * TICK);
-        clear(wheel, timeouts[5]);
+        timeout_start(wheel, timeouts[4], 20 * TICK);
+        timeout_cancel(wheel, timeouts[5]);
         timeout_end(wheel, timeouts[6]);
         assert_well(wheel);
         ASSERT_FIRES_IN_ORDER(wheel, 10 * TICK, 2, 1, 7, 8, 9);
@@ -193,22 +194,22 @@ static void the_next_deadline(void **state) {
         verge_timeout *second = timeout_new(2);
         assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
         assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
-        set(wheel, first, 100 * TICK - 5);
+        timeout_start(wheel, first, 100 * TICK - 5);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 5);
         assert_true(verge_wheel_next_wakeup(wheel) <= 100 * TICK);
         const verge_timer timer = schedule(wheel, 100 * TICK - 3, 3);
-        set(wheel, second, 100 * TICK - 4);
+        timeout_start(wheel, second, 100 * TICK - 4);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 5);
-        clear(wheel, first);
+        timeout_cancel(wheel, first);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 4);
         timeout_end(wheel, second);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
         second = timeout_new(2); /* probably in the memory of the earliest one */
-        set(wheel, second, 200 * TICK);
+        timeout_start(wheel, second, 200 * TICK);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
-        set(wheel, first, 100 * TICK - 5);
+        timeout_start(wheel, first, 100 * TICK - 5);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 5);
-        set(wheel, first, 300 * TICK);
+        timeout_start(wheel, first, 300 * TICK);
         assert_int_equal(verge_wheel_next_deadline(wheel), 100 * TICK - 3);
         assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
         uint64_t interval = 0;
@@ -231,20 +232,20 @@ static void the_earliest_is_freed(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *late = timeout_new(1);
     verge_timeout *early = timeout_new(2);
-    set(wheel, late, 2 * HOUR);
-    set(wheel, early, HOUR);
+    timeout_start(wheel, late, 2 * HOUR);
+    timeout_start(wheel, early, HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), HOUR);
     timeout_end(wheel, early);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
     early = timeout_new(3);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
-    set(wheel, early, 3 * HOUR);
+    timeout_start(wheel, early, 3 * HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), 2 * HOUR);
-    clear(wheel, late);
+    timeout_cancel(wheel, late);
     assert_int_equal(verge_wheel_next_deadline(wheel), 3 * HOUR);
     verge_wheel_cancel_all(wheel);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
-    set(wheel, late, 4 * HOUR);
+    timeout_start(wheel, late, 4 * HOUR);
     assert_int_equal(verge_wheel_next_deadline(wheel), 4 * HOUR);
     timeout_end(wheel, early);
     timeout_end(wheel, late);
@@ -260,13 +261,13 @@ static void poll_exact_and_to_next(void **state) {
         verge_timeout *timeouts[3];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
             timeouts[k] = timeout_new(k);
-            set(wheel, timeouts[k], 10 * TICK + 100 * (k + 1));
+            timeout_start(wheel, timeouts[k], 10 * TICK + 100 * (k + 1));
         }
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 99, out, COUNT_OF(out)), 0);
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 100, out, COUNT_OF(out)), 1);
         assert_int_equal(number_of_expiry(&out[0]), 0);
         assert_int_equal(out[0].timer, 0);
-        set(wheel, timeouts[0], 10 * TICK + 250); /* again in the tick under way */
+        timeout_start(wheel, timeouts[0], 10 * TICK + 250); /* again in the tick under way */
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 300, out, 1), 1);
         for (size_t k = 0; k < COUNT_OF(timeouts); k++) { /* two are due, and were not returned */
             const bool is_returned = k == number_of_expiry(&out[0]);
@@ -275,9 +276,9 @@ static void poll_exact_and_to_next(void **state) {
         assert_int_equal(verge_timeout_cancel(wheel, timeouts[0]), number_of_expiry(&out[0]) == 0 ? -ENOENT : 0);
         timeout_end(wheel, timeouts[2]);
         timeouts[2] = timeout_new(2);
-        set(wheel, timeouts[2], 10 * TICK + 500);
-        set(wheel, timeouts[1], 10 * TICK + 600);
-        set(wheel, timeouts[0], 10 * TICK + 700);
+        timeout_start(wheel, timeouts[2], 10 * TICK + 500);
+        timeout_start(wheel, timeouts[1], 10 * TICK + 600);
+        timeout_start(wheel, timeouts[0], 10 * TICK + 700);
         assert_well(wheel);
         for (size_t k = 0; k < 3; k++) {
             static const uintptr_t expected[] = {2, 1, 0};
@@ -305,9 +306,9 @@ static void clear_of_the_wheel(void **state) {
         verge_timeout *pending = timeout_new(2);
         verge_timeout *cleared = timeout_new(3);
         (void)schedule(wheel, HOUR, 4);
-        set(wheel, pending, 1000 * TICK);
-        set(wheel, cleared, 1000 * TICK);
-        stop(wheel, cleared);
+        timeout_start(wheel, pending, 1000 * TICK);
+        timeout_start(wheel, cleared, 1000 * TICK);
+        timeout_pause(wheel, cleared);
         verge_wheel_cancel_all(wheel);
         assert_int_equal(verge_wheel_count(wheel), 0);
         assert_int_equal(stats_of(wheel).cancelled, 3);
@@ -315,9 +316,9 @@ static void clear_of_the_wheel(void **state) {
         assert_int_equal(verge_timeout_deadline(pending), VERGE_NEVER);
         assert_int_equal(verge_timeout_cancel(wheel, pending), -ENOENT);
         assert_well(wheel);
-        set(wheel, idle, 1500 * TICK); /* the wheel has forgotten them */
-        set(wheel, pending, 1600 * TICK);
-        set(wheel, cleared, 1700 * TICK);
+        timeout_start(wheel, idle, 1500 * TICK); /* the wheel has forgotten them */
+        timeout_start(wheel, pending, 1600 * TICK);
+        timeout_start(wheel, cleared, 1700 * TICK);
         assert_well(wheel);
         assert_strikes(wheel, 1500 * TICK, idle, 1);
         assert_strikes(wheel, 1600 * TICK, pending, 2);
@@ -335,15 +336,15 @@ static void another_start(void **state) {
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 10000 * TICK);
     verge_timeout *timeout = timeout_new(1);
     verge_timeout *other = timeout_new(2);
-    set(wheel, timeout, 10000 * TICK + 1000 * TICK);
-    set(wheel, other, 10000 * TICK + 2000 * TICK);
+    timeout_start(wheel, timeout, 10000 * TICK + 1000 * TICK);
+    timeout_start(wheel, other, 10000 * TICK + 2000 * TICK);
     assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
     assert_strikes(wheel, 10000 * TICK + 1000 * TICK, timeout, 1);
     assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
-    clear(wheel, other);
+    timeout_cancel(wheel, other);
     assert_int_equal(verge_wheel_set_start_time(wheel, 10000 * TICK - 10 * TICK), 0);
-    set(wheel, timeout, 10000 * TICK + 1100 * TICK);
-    set(wheel, other, 10000 * TICK + 2100 * TICK);
+    timeout_start(wheel, timeout, 10000 * TICK + 1100 * TICK);
+    timeout_start(wheel, other, 10000 * TICK + 2100 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 10000 * TICK + 1100 * TICK, timeout, 1);
     assert_strikes(wheel, 10000 * TICK + 2100 * TICK, other, 2);
@@ -355,10 +356,10 @@ static void another_start(void **state) {
 static int end_and_start_anew(void *context, const verge_expiry *timer) {
     verge_wheel *wheel = context;
     verge_timeout *timeout = timer->data;
-    clear(wheel, timeout);
+    timeout_cancel(wheel, timeout);
     assert_int_equal(verge_wheel_set_start_time(wheel, 0), -EBUSY);
     assert_int_equal(verge_wheel_start_time(wheel), 1000 * TICK);
-    set(wheel, timeout, 1005 * TICK);
+    timeout_start(wheel, timeout, 1005 * TICK);
     return 1;
 }
 
@@ -366,7 +367,7 @@ static void another_start_inside_a_visit(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 1000 * TICK);
     verge_timeout *timeout = timeout_new(1);
-    set(wheel, timeout, 2000 * TICK);
+    timeout_start(wheel, timeout, 2000 * TICK);
     assert_int_equal(verge_wheel_iterate(wheel, end_and_start_anew, wheel), 1);
     assert_well(wheel);
     assert_strikes(wheel, 1005 * TICK, timeout, 1);
@@ -391,7 +392,7 @@ static void change_on_the_way(struct visit *visit, size_t number) {
         }
     }
     verge_timeout *newcomer = timeout_new(number + 100);
-    set(visit->wheel, newcomer, HOUR);
+    timeout_start(visit->wheel, newcomer, HOUR);
     visit->timeouts[number] = newcomer;
 }
 
@@ -419,7 +420,7 @@ static void iterate(void **state) {
             }
             visit.timeouts[i] = timeout_new(i);
             if (i % 10 != 0) {
-                set(visit.wheel, visit.timeouts[i], HOUR);
+                timeout_start(visit.wheel, visit.timeouts[i], HOUR);
             }
         }
         assert_int_equal(verge_wheel_iterate(visit.wheel, visit_one, &visit), 0);
@@ -451,7 +452,7 @@ static void within_a_work_limit(void **state) {
         verge_timeout *timeouts[COUNT];
         for (uintptr_t k = 0; k < COUNT; k++) {
             timeouts[k] = timeout_new(k);
-            set(wheel, timeouts[k], (50 + k % 3) * TICK);
+            timeout_start(wheel, timeouts[k], (50 + k % 3) * TICK);
         }
         size_t count = 0;
         while (verge_wheel_count(wheel) > 0) {

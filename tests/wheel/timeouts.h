@@ -22,17 +22,17 @@ static inline void timeout_end(verge_wheel *wheel, verge_timeout *timeout) {
     free(timeout);
 }
 
-static inline void set(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
+static inline void timeout_start(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns) {
     assert_int_equal(verge_timeout_start(wheel, timeout, deadline_ns), 0);
     assert_int_equal(verge_timeout_deadline(timeout), deadline_ns);
 }
 
-static inline void clear(verge_wheel *wheel, verge_timeout *timeout) {
+static inline void timeout_cancel(verge_wheel *wheel, verge_timeout *timeout) {
     assert_int_equal(verge_timeout_cancel(wheel, timeout), 0);
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }
 
-static inline void stop(verge_wheel *wheel, verge_timeout *timeout) {
+static inline void timeout_pause(verge_wheel *wheel, verge_timeout *timeout) {
     assert_int_equal(verge_timeout_pause(wheel, timeout), 0);
     assert_int_equal(verge_timeout_deadline(timeout), VERGE_NEVER);
 }

@@ -6,7 +6,7 @@ static void no_wheel_and_no_timeout(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(1);
-    set(wheel, timeout, HOUR);
+    timeout_start(wheel, timeout, HOUR);
     const struct snapshot before = snapshot_of(wheel);
     const verge_timeout copy = *timeout;
     assert_int_equal(verge_timeout_start(NULL, timeout, 1), -EINVAL);
@@ -50,7 +50,7 @@ static void zeroed_memory(void **state) {
         assert_stranger(wheel, &zeroed, refused_ns);
         verge_timeout *timeout = timeout_new(1);
         for (uint64_t times = 0; times < 20; times++) {
-            set(wheel, timeout, deadline_ns + times);
+            timeout_start(wheel, timeout, deadline_ns + times);
             (void)schedule(wheel, deadline_ns, 2);
         }
         assert_stranger(wheel, &zeroed, refused_ns);
@@ -66,12 +66,12 @@ static void clear_of_what_is_not_set(void **state) {
     struct snapshot before = snapshot_of(wheel);
     assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* never set */
     assert_unchanged(wheel, &before);
-    set(wheel, timeout, HOUR);
-    clear(wheel, timeout);
+    timeout_start(wheel, timeout, HOUR);
+    timeout_cancel(wheel, timeout);
     before = snapshot_of(wheel);
     assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* cleared */
     assert_unchanged(wheel, &before);
-    set(wheel, timeout, 2 * HOUR);
+    timeout_start(wheel, timeout, 2 * HOUR);
     assert_strikes(wheel, 3 * HOUR, timeout, 1);
     before = snapshot_of(wheel);
     assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* returned by a poll */
@@ -102,7 +102,7 @@ static void beyond_the_range(void **state) {
         for (int round = 0; round < 2; round++) {
             assert_refused(wheel, timeout, largest_ns + 1, -ERANGE);
             assert_refused(wheel, timeout, VERGE_NEVER, -ERANGE);
-            set(wheel, timeout, largest_ns);
+            timeout_start(wheel, timeout, largest_ns);
         }
         assert_quiet(wheel, largest_ns - 1);
         assert_strikes(wheel, largest_ns, timeout, 1);
@@ -133,14 +133,14 @@ static void the_past_as_the_wheel_judges_it(void **state) {
             verge_timeout *timeout = timeout_new(k);
             if (errors[k] != 0) {
                 assert_refused(wheel, timeout, deadlines_ns[k], errors[k]);
-                set(wheel, timeout, 300 * TICK);
+                timeout_start(wheel, timeout, 300 * TICK);
                 assert_refused(wheel, timeout, deadlines_ns[k], errors[k]); /* it stays where it was */
             } else {
-                set(wheel, timeout, deadlines_ns[k]);
+                timeout_start(wheel, timeout, deadlines_ns[k]);
                 assert_int_equal(verge_wheel_next_wakeup(wheel), 200 * TICK);
                 assert_strikes(wheel, 200 * TICK, timeout, k);
-                set(wheel, timeout, 300 * TICK);
-                set(wheel, timeout, deadlines_ns[k]); /* moved there */
+                timeout_start(wheel, timeout, 300 * TICK);
+                timeout_start(wheel, timeout, deadlines_ns[k]); /* moved there */
                 assert_strikes(wheel, 200 * TICK, timeout, k);
             }
             timeout_end(wheel, timeout);
@@ -160,25 +160,25 @@ static void the_cap(void **state) {
         timeouts[i] = timeout_new(i);
     }
     const verge_timer timer = schedule(wheel, HOUR, 9);
-    set(wheel, timeouts[0], HOUR);
-    set(wheel, timeouts[1], HOUR);
+    timeout_start(wheel, timeouts[0], HOUR);
+    timeout_start(wheel, timeouts[1], HOUR);
     assert_refused(wheel, timeouts[2], HOUR, -ENOSPC);
     assert_int_equal(verge_wheel_start(wheel, HOUR, NULL, NULL), -ENOSPC);
     assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
-    set(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
-    set(wheel, timeouts[0], MINUTE);
-    clear(wheel, timeouts[1]);
-    set(wheel, timeouts[2], HOUR);
+    timeout_start(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
+    timeout_start(wheel, timeouts[0], MINUTE);
+    timeout_cancel(wheel, timeouts[1]);
+    timeout_start(wheel, timeouts[2], HOUR);
     assert_refused(wheel, timeouts[1], HOUR, -ENOSPC);
     assert_strikes(wheel, 2 * MINUTE, timeouts[0], 0);
-    set(wheel, timeouts[1], HOUR);
+    timeout_start(wheel, timeouts[1], HOUR);
     timeout_end(wheel, timeouts[2]);
-    set(wheel, timeouts[3], HOUR);
+    timeout_start(wheel, timeouts[3], HOUR);
     assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-    set(wheel, timeouts[4], HOUR);
+    timeout_start(wheel, timeouts[4], HOUR);
     assert_refused(wheel, timeouts[0], HOUR, -ENOSPC);
     verge_wheel_cancel_all(wheel);
-    set(wheel, timeouts[0], HOUR);
+    timeout_start(wheel, timeouts[0], HOUR);
     timeout_end(wheel, timeouts[0]);
     timeout_end(wheel, timeouts[1]);
     timeout_end(wheel, timeouts[3]);

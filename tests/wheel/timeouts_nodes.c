@@ -22,11 +22,11 @@ static void another_in_the_same_memory(void **state) {
         const uint64_t second_tick = second_ticks[i / COUNT_OF(timeout_orders)];
         verge_wheel *wheel = wheel_new(&options);
         verge_timeout *first = timeout_new(1);
-        set(wheel, first, 10 * TICK);
-        set(wheel, first, 5 * TICK); /* its node moves */
+        timeout_start(wheel, first, 10 * TICK);
+        timeout_start(wheel, first, 5 * TICK); /* its node moves */
         replace(wheel, first, 2);
         verge_timeout *second = first;
-        set(wheel, second, second_tick * TICK);
+        timeout_start(wheel, second, second_tick * TICK);
         assert_well(wheel);
         for (uint64_t tick = 1; tick < 20; tick++) {
             if (tick == second_tick) {
@@ -52,12 +52,12 @@ static void lives_leave_nothing_behind(void **state) {
     verge_timeout *timeout = timeout_new(1);
     const uint64_t far = 1000 + (UINT64_C(1) << 32);
     for (size_t i = 0; i < 100; i++) {
-        set(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
+        timeout_start(wheel, timeout, (i % 2 == 0 ? 1000 : far) * TICK);
         assert_int_equal(stats_of(wheel).linked, 1);
         replace(wheel, timeout, 1);
         assert_int_equal(stats_of(wheel).linked, 0);
     }
-    set(wheel, timeout, far * TICK);
+    timeout_start(wheel, timeout, far * TICK);
     assert_int_equal(stats_of(wheel).linked, 1);
     assert_quiet(wheel, (far - 1) * TICK);
     assert_int_equal(stats_of(wheel).nodes_refiled, 0);
@@ -76,22 +76,22 @@ static void another_in_the_memory_of_the_backlog(void **state) {
         verge_timeout *timeouts[4];
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
             timeouts[k] = timeout_new(k);
-            set(wheel, timeouts[k], 10 * TICK);
+            timeout_start(wheel, timeouts[k], 10 * TICK);
         }
         assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1);
         for (uintptr_t k = 0; k < COUNT_OF(timeouts); k++) {
             replace(wheel, timeouts[k], 10 + k);
         }
         assert_false(verge_wheel_has_backlog(wheel));
-        set(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* tick 10 in 32 bits */
-        set(wheel, timeouts[1], 3 * TICK);                          /* the past */
-        set(wheel, timeouts[2], 30 * TICK);
+        timeout_start(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* tick 10 in 32 bits */
+        timeout_start(wheel, timeouts[1], 3 * TICK);                          /* the past */
+        timeout_start(wheel, timeouts[2], 30 * TICK);
         assert_well(wheel);
         assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
         assert_strikes(wheel, 40 * TICK, timeouts[2], 12);
-        set(wheel, timeouts[1], 3 * TICK);
+        timeout_start(wheel, timeouts[1], 3 * TICK);
         replace(wheel, timeouts[1], 21);
-        set(wheel, timeouts[1], 4 * TICK);
+        timeout_start(wheel, timeouts[1], 4 * TICK);
         assert_strikes(wheel, 40 * TICK, timeouts[1], 21);
         assert_quiet(wheel, 50 * TICK);
         assert_strikes(wheel, (11 + (UINT64_C(1) << 32)) * TICK, timeouts[0], 10);
@@ -118,19 +118,19 @@ static void beyond_the_cursor(void **state) {
         (void)schedule(wheel, 10 * TICK, 8);
         (void)schedule(wheel, 10 * TICK, 9);
         assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, 1), 1);
-        set(wheel, first, 6000 * TICK);
-        set(wheel, second, 6000 * TICK);
-        set(wheel, third, 6001 * TICK);
-        stop(wheel, first);
-        set(wheel, first, 5900 * TICK);
+        timeout_start(wheel, first, 6000 * TICK);
+        timeout_start(wheel, second, 6000 * TICK);
+        timeout_start(wheel, third, 6001 * TICK);
+        timeout_pause(wheel, first);
+        timeout_start(wheel, first, 5900 * TICK);
         timeout_end(wheel, second);
         second = timeout_new(20);
-        set(wheel, second, 5950 * TICK);
-        clear(wheel, third);
+        timeout_start(wheel, second, 5950 * TICK);
+        timeout_cancel(wheel, third);
         assert_well(wheel);
         assert_int_equal(verge_wheel_poll(wheel, 3000 * TICK, out, COUNT_OF(out)), 1);
         assert_well(wheel);
-        set(wheel, third, 6001 * TICK);
+        timeout_start(wheel, third, 6001 * TICK);
         assert_int_equal(verge_wheel_next_deadline(wheel), 5900 * TICK);
         assert_quiet(wheel, 5899 * TICK);
         assert_strikes(wheel, 5900 * TICK, first, 1);
@@ -153,13 +153,13 @@ static void in_a_coarse_wheel(void **state) {
     for (uint64_t round = 1; round < 50; round++) {
         const uint64_t now_ns = verge_wheel_now(wheel);
         const uint64_t deadline_ns = now_ns + 2 * resolution_ns + round * 12345;
-        set(wheel, timeout, deadline_ns + 5 * resolution_ns);
-        stop(wheel, timeout);
-        set(wheel, timeout, deadline_ns);
+        timeout_start(wheel, timeout, deadline_ns + 5 * resolution_ns);
+        timeout_pause(wheel, timeout);
+        timeout_start(wheel, timeout, deadline_ns);
         if (round % 3 == 0) {
             timeout_end(wheel, timeout);
             timeout = timeout_new(1);
-            set(wheel, timeout, deadline_ns);
+            timeout_start(wheel, timeout, deadline_ns);
         }
         assert_well(wheel);
         assert_quiet(wheel, deadline_ns - 1);
@@ -189,9 +189,9 @@ static void clear_is_enough_before_free(void **state) {
                 *at = NULL;
             } else {
                 if (verge_timeout_deadline(*at) != VERGE_NEVER && verge_test_chance(&random, 2)) {
-                    stop(wheel, *at);
+                    timeout_pause(wheel, *at);
                 } else {
-                    set(wheel, *at, verge_wheel_now(wheel) + verge_test_below(&random, 40) * 20 * TICK);
+                    timeout_start(wheel, *at, verge_wheel_now(wheel) + verge_test_below(&random, 40) * 20 * TICK);
                 }
             }
             if (n % 64 == 0) { /* NOLINT(clang-analyzer-unix.Malloc): it is in the array */
@@ -218,15 +218,15 @@ static void set_later_moves_nothing(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(1);
     const verge__node *node = (const verge__node *)(const void *)timeout;
-    set(wheel, timeout, 1000 * TICK);
+    timeout_start(wheel, timeout, 1000 * TICK);
     verge__node *const *place = node->pprev;
     for (uint64_t i = 0; i < 500; i++) {
         assert_quiet(wheel, i * TICK);
-        set(wheel, timeout, (1000 + i) * TICK);
+        timeout_start(wheel, timeout, (1000 + i) * TICK);
         if (i % 3 == 0) {
-            stop(wheel, timeout);
+            timeout_pause(wheel, timeout);
             assert_int_equal(stats_of(wheel).idle, 1);
-            set(wheel, timeout, (1000 + i) * TICK);
+            timeout_start(wheel, timeout, (1000 + i) * TICK);
         }
         if (i == 400) { /* the slot of an upper level has come down */
             place = node->pprev;
@@ -235,11 +235,11 @@ static void set_later_moves_nothing(void **state) {
         assert_int_equal(stats_of(wheel).linked, 1);
         assert_int_equal(stats_of(wheel).nodes_refiled, 0);
     }
-    set(wheel, timeout, 900 * TICK); /* an earlier deadline moves the node */
+    timeout_start(wheel, timeout, 900 * TICK); /* an earlier deadline moves the node */
     assert_int_equal(stats_of(wheel).linked, 1);
     assert_strikes(wheel, 900 * TICK, timeout, 1);
     assert_int_equal(stats_of(wheel).linked, 0);
-    set(wheel, timeout, 2000 * TICK);
+    timeout_start(wheel, timeout, 2000 * TICK);
     assert_quiet(wheel, 1999 * TICK);
     assert_strikes(wheel, 2000 * TICK, timeout, 1);
     timeout_end(wheel, timeout);
@@ -251,19 +251,19 @@ static void a_dropped_node_is_not_adopted(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(1);
-    set(wheel, timeout, 1000 * TICK);
-    stop(wheel, timeout);
+    timeout_start(wheel, timeout, 1000 * TICK);
+    timeout_pause(wheel, timeout);
     assert_int_equal(stats_of(wheel).idle, 1);
     verge_wheel_compact(wheel);
     assert_int_equal(stats_of(wheel).linked, 0);
-    set(wheel, timeout, 1100 * TICK);
+    timeout_start(wheel, timeout, 1100 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 1100 * TICK, timeout, 1);
-    set(wheel, timeout, 2000 * TICK);
-    stop(wheel, timeout);
+    timeout_start(wheel, timeout, 2000 * TICK);
+    timeout_pause(wheel, timeout);
     assert_quiet(wheel, 2500 * TICK); /* it came up, idle */
     assert_int_equal(stats_of(wheel).linked, 0);
-    set(wheel, timeout, 3000 * TICK);
+    timeout_start(wheel, timeout, 3000 * TICK);
     assert_well(wheel);
     assert_strikes(wheel, 3000 * TICK, timeout, 1);
     timeout_end(wheel, timeout);

@@ -71,7 +71,7 @@ static void the_end_of_time(void **state) {
             assert_well(wheel);
         }
         assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
-        set(wheel, timeout, largest);
+        timeout_start(wheel, timeout, largest);
         (void)schedule(wheel, now + (now < largest ? 1 : 0), 2);
         assert_well(wheel);
         assert_int_equal(poll_count(wheel, now + 1), 1 + (now + 1 >= largest));
