@@ -77,7 +77,7 @@ int verge_wait_process(pid_t pid, int *ret_status, uint64_t deadline_ns) {
 
 /* A pipe to or from the program, and the memory at this end of it. */
 typedef struct process_stream {
-    int near, far; /* NONE: closed */
+    int near, far; /* the end of this process, and that of the program; NONE: closed */
     char *memory;
     size_t size;
     size_t done;      /* how many bytes of the memory were written to the pipe, or read from it */
@@ -95,7 +95,7 @@ typedef struct running_program {
     int spawn_error;
     int status;
     bool is_reaped;
-    bool is_lost; /* another part of the process has reaped it */
+    bool is_lost; /* it was reaped elsewhere (head of verge/process.h) */
 } running_program;
 
 static void close_fd(int *fd) {
@@ -295,7 +295,7 @@ static void end_on_a_thread(running_program *child) {
 }
 
 /* Positive: the program has ended. -ETIMEDOUT, or -ECANCELED if the task is cancelled: it had not ended at the
- * deadline. Another error: the worker's I/O has failed (N5). */
+ * deadline. Another error: the worker's I/O has failed (N5), or there is no memory for a timer. */
 static int await_end(const running_program *child, uint64_t deadline_ns) {
     verge__operation operation = {.kind = VERGE__POLL, .fd = child->pidfd, .flags = POLLIN, .is_regardless = true};
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);

@@ -38,7 +38,7 @@ static int ask(const char *node, const char *service, const struct addrinfo *hin
     *question = (lookup){.allocator = *allocator, .size = size};
     question->node = copy_text(question->texts, node, node_size);
     question->service = copy_text(question->texts + node_size, service, service_size);
-    if (hints != NULL) { /* its other fields must be 0 */
+    if (hints != NULL) { /* getaddrinfo wants 0 in the other fields */
         question->hints_copy.ai_flags = hints->ai_flags;
         question->hints_copy.ai_family = hints->ai_family;
         question->hints_copy.ai_socktype = hints->ai_socktype;

@@ -11,7 +11,8 @@
 #include "verge/io.h"
 #include "verge/process.h"
 
-/* Signals of faults cannot be waited for: the thread would run into the same fault again. */
+/* SIGKILL and SIGSTOP cannot be blocked. If a fault happens while its signal is blocked, the kernel kills the
+ * process. */
 static bool can_be_waited_for(int number) {
     return number != SIGKILL && number != SIGSTOP && number != SIGSEGV && number != SIGBUS && number != SIGFPE &&
            number != SIGILL && number != SIGSYS && number != SIGTRAP;

@@ -51,7 +51,7 @@ int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_funct
     if (loop == NULL || timer == NULL || callback == NULL) {
         return -EINVAL;
     }
-    /* A deadline that has come is past, although its tick is not over (E2). */
+    /* A timer whose deadline has come is past, although its tick may not have come (E2). */
     bool is_past = deadline <= verge_wheel_now(loop->wheel);
     int error = is_past ? verge__timeout_set_past(loop->wheel, &timer->timeout, deadline)
                         : verge_timeout_start(loop->wheel, &timer->timeout, deadline);

@@ -3,7 +3,7 @@
 
 #include "metrics/writer.h"
 
-/* The statistics, with all numbers as uint64_t. */
+/* The statistics, and as uint64_t the two numbers that have another type. */
 typedef struct figures {
     verge_runtime_stats stats;
     uint64_t workers;

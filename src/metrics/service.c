@@ -4,7 +4,7 @@
 #include "metrics/writer.h"
 #include "service/service_internal.h"
 
-/* The statistics, with all numbers as uint64_t. */
+/* The statistics, their number of workers as uint64_t, and how many workers are stuck now. */
 typedef struct figures {
     verge_service_stats stats;
     uint64_t workers;

@@ -41,7 +41,8 @@ static void count_timers(verge_service *service, counts *counts_) {
     }
 }
 
-/* Writes the name of a source. A label may have any bytes. Bytes that are not UTF-8 become '?', for Prometheus. */
+/* Writes the name of a source. A label may have any bytes, but Prometheus wants UTF-8. If the name is not UTF-8, bytes
+ * from 0x80 on become '?', from the left, until the name is. */
 static void name_source(const verge_service *service, uint32_t source, char name[NAME_SIZE]) {
     const uint64_t key = verge__source_key(&service->sources, source);
     if (source == VERGE__SOURCE_OTHERS || key == 0) {

@@ -18,7 +18,7 @@ static void put_text(verge__metrics_writer *writer, const char *text) {
     put(writer, text, strlen(text));
 }
 
-/* Writes a number with leading zeros, if it has fewer than digits_min digits. */
+/* Writes a number. If it has fewer than digits_min digits, it gets leading zeros. */
 static void put_number(verge__metrics_writer *writer, uint64_t number, unsigned digits_min) {
     char text[24];
     size_t start = sizeof(text);

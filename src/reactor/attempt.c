@@ -10,7 +10,7 @@
  *                     is done.
  *
  * If the caller has threads, regular files are read and written only as far as that does not block; the rest is left to
- * a thread.
+ * a thread. Without threads, calls on regular files, fsync and openat may block.
  */
 #define _GNU_SOURCE
 
@@ -36,7 +36,7 @@ static bool make_nonblocking(int fd) {
     return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* 1, 0, or -1 with errno. A signal may interrupt the call although it does not wait. */
+/* Returns 1, 0, or -1 with errno. A signal may interrupt the call although it does not wait. */
 static int is_ready(int fd, short events) {
     struct pollfd poll_fd = {.fd = fd, .events = events};
     return poll(&poll_fd, 1, 0);

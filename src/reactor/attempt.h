@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reactor/attempt.h - operations as system calls that do not block. The reactor on epoll has no others. */
+/* reactor/attempt.h - makes operations by system calls, which do not block where that is possible. The reactor on epoll
+ * makes all operations in this way. */
 #ifndef VERGE_SRC_REACTOR_ATTEMPT_H
 #define VERGE_SRC_REACTOR_ATTEMPT_H
 
@@ -12,7 +13,8 @@ typedef enum verge__readiness {
     VERGE__ALWAYS_READY, /* the file has no readiness: the call is made, and may block */
 } verge__readiness;
 
-/* True: the operation is done, and *ret_result is its result. False: it would have blocked. */
+/* True: the operation is done, and *ret_result is its result. False: it would have blocked. If operation->blocks is
+ * set, a thread must then attempt it. */
 bool verge__attempt(verge__operation *operation, verge__readiness readiness, int32_t *ret_result);
 
 /* Call it after the last attempt: it restores the flags of the file. */

@@ -144,7 +144,8 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
-/* Whether exactly one operation waits, and it is a receive that follows one which emptied the socket. */
+/* Whether exactly one operation waits, it is a receive after one that emptied the socket, and the kernel knows this
+ * socket. */
 static bool can_be_steady(const watched_file *file) {
     const verge__operation *first = verge__operation_of(file->waiting.first);
     return first != NULL && file->is_known && file->is_tcp && first->link.next == NULL && first->kind == VERGE__RECV &&
@@ -173,7 +174,7 @@ static int set_interest(epoll_reactor *epoll, int fd) {
     return 0;
 }
 
-/* Makes no system call if the interest is steady. */
+/* Makes no system call if the interest is steady and may stay so. */
 static int begin_wait(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
     if (!file->is_steady || !can_be_steady(file)) {
@@ -433,7 +434,7 @@ static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t
 static int epoll_reactor_wait(verge__reactor *reactor, uint64_t timeout_ns) {
     epoll_reactor *epoll = epoll_of(reactor);
     if (timeout_ns == 0 && reactor->pending_count == 0) {
-        return 0; /* a wake that comes later stays in the eventfd */
+        return 0; /* a wake-up stays in the eventfd */
     }
     struct epoll_event events[EVENT_BATCH];
     const uint64_t nap_left = nap_left_ns(epoll);

@@ -49,13 +49,14 @@ static bool is_regular(int fd, short events) {
            poll(&poll_fd, 1, 0) > 0;
 }
 
-/* For terminals, pipes and the like: does what can be done at once, by a system call that does not block. */
+/* For a transfer that is_over. For regular files, sets never_waits. For terminals, pipes and the like, does what can be
+ * done at once, by a system call that does not block. */
 static bool examine_late_transfer(verge__operation *operation, int32_t *ret_result) {
     operation->never_waits = is_regular(operation->fd, verge__is_read(operation) ? POLLIN : POLLOUT);
     return !operation->never_waits && verge__attempt(operation, VERGE__READY, ret_result);
 }
 
-/* To open a FIFO waits for its other end, to open a terminal line for its carrier. */
+/* Opening a FIFO waits for its other end, opening a terminal line for its carrier. */
 static bool may_wait_to_open(const verge__operation *operation) {
     struct stat status;
     const int flags = (operation->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;

@@ -16,14 +16,15 @@ static inline bool verge__is_read(const verge__operation *operation) {
 bool verge__is_send(verge__operation *operation);
 
 /*
- * Call it before io_uring gets an operation. Returns true if the result is already known, in three cases:
- *   - The system call would refuse this read or write. (io_uring would ignore the offset of a file without positions,
- *     and would wait for a file that cannot be read at all.)
- *   - The read or write has 0 bytes. (io_uring would wait for some files to become ready.)
- *   - The operation is_over, and could be done at once by a system call.
- * Otherwise, if it is_over: sets never_waits if io_uring does the operation in a thread of the kernel (regular files,
- * fsync, openat, most splices). Such an operation is done however short the time is (N3), so it must not be cancelled
- * before that thread begins.
+ * Call it before io_uring gets an operation. Returns true if the result is already known. This is so for three kinds of
+ * reads and writes (writes to sockets are never among them):
+ *   - The system call would refuse it. (io_uring would ignore the offset of a file without positions, and would wait
+ *     for a file that cannot be read at all.)
+ *   - It has 0 bytes. (io_uring would wait for some files to become ready.)
+ *   - It is_over, its file is not regular, and a system call has done it at once.
+ * Otherwise, if the operation is_over: sets never_waits if it is done in a thread of the kernel and does not wait for
+ * other processes (regular files, fsync, most openats and splices). Such an operation is done however short the time is
+ * (N3), so it must not be cancelled before that thread begins.
  */
 bool verge__examine(verge__operation *operation, int32_t *ret_result);
 

@@ -33,12 +33,15 @@ typedef enum verge__operation_kind {
 
 /*
  *   IDLE ---submit---> QUEUED ---(there is room)---> STARTED ---(the kernel is done)---> DONE
- *     '---submit: done at once, or handed to the kernel at once-------^                    ^
- *                         '---------------------cancel-------------------------------------'
+ *
+ * If there is room at once, submit goes from IDLE to STARTED. If the operation is done at once, submit goes to DONE. A
+ * cancel goes from QUEUED to DONE and, with epoll, from STARTED to DONE. If io_uring has to submit an operation again
+ * and there is no room, the operation goes from STARTED back to QUEUED.
  *
  * O1  A submitted operation becomes DONE exactly once. Either submit returns true, because the operation was done at
  *     once, or a later wait of the reactor returns the operation, exactly once.
- * O2  When an operation is DONE, nothing refers to it or to its buffers.
+ * O2  When an operation is DONE, nothing refers to it or to its buffers. (Exception: its ring has failed; see
+ *     uring_abandon.)
  */
 typedef enum verge__operation_state { VERGE__IDLE, VERGE__QUEUED, VERGE__STARTED, VERGE__DONE } verge__operation_state;
 
@@ -95,10 +98,10 @@ typedef struct verge__operation {
     uint8_t state;
     bool cancel_requested;
     bool cancel_sent;  /* the cancellation was submitted to io_uring */
-    bool polls;        /* waits for readiness first, or again */
-    bool naps;         /* is tried again after a short time */
-    bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the attempt after the last event failed */
-    bool has_result;   /* the result is there, but the kernel may still use the buffers */
+    bool polls;        /* io_uring: it is a poll now, and is tried when the file is ready */
+    bool naps;         /* io_uring: it is a short timeout now, and is tried after that */
+    bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the last attempt after an event was in vain */
+    bool has_result;   /* io_uring: the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: O_NONBLOCK must be removed from the file at the end */
     bool never_waits;  /* it is_over, but is not cancelled, because it is done soon */
@@ -106,7 +109,7 @@ typedef struct verge__operation {
     int send_flags;
 
     /* The result. */
-    bool blocks;          /* it has_threads, and would block: to be attempted on a thread, as ALWAYS_READY */
+    bool blocks;          /* it has_threads, and may block: to be attempted on a thread, as ALWAYS_READY */
     bool has_drained;     /* RECV: the socket is empty now, as far as we know */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */

@@ -125,7 +125,7 @@ void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__li
 void verge__reactor_wake(verge__reactor *reactor) {
     const uint64_t one = 1;
     ssize_t written;
-    do { /* EAGAIN: the counter is full, so the reactor wakes anyway */
+    do { /* does not block: the counter never gets full */
         written = write(reactor->wake_fd, &one, sizeof(one));
     } while (written < 0 && errno == EINTR);
 }
@@ -143,7 +143,7 @@ static int open_uring(unsigned entry_count, const verge_allocator *allocator, ve
 #endif
 }
 
-/* The kind that the environment names; AUTO: none. False: an unknown one. */
+/* The kind that the environment names; AUTO: it names none. False: it names an unknown one. */
 static bool kind_from_environment(const char *name, verge__reactor_kind *ret_kind) {
     if (name == NULL || *name == '\0') {
         *ret_kind = VERGE__REACTOR_AUTO;

@@ -4,15 +4,16 @@
  *
  * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: in each round of the
  * worker's loop, one system call submits, waits and collects. epoll tries an operation without blocking, waits for
- * readiness if necessary, and tries again. Some operations have no readiness. Regular files are read and written at
+ * readiness if necessary, and tries again. Some operations have no readiness: epoll reads and writes regular files at
  * once as far as the page cache allows. For the rest, and for readv and writev of regular files, fsync and openat, the
- * runtime makes the call on a thread (task/blocking.c).
+ * runtime makes the call on a thread (task/blocking.c). In virtual time there is no thread: these calls are made at
+ * once, and may block.
  *
  * A reactor belongs to the thread that opens it. Other threads may only call verge__reactor_wake.
  *
- * A reactor fails if the kernel refuses to wait: a filter forbids io_uring_enter, or somebody has closed its
- * descriptor. All pending operations, and all that are submitted later, end with the error. Only close is still done. A
- * failed reactor still waits for times and wake-ups.
+ * A reactor fails if waiting returns a lasting error: for example, a filter forbids io_uring_enter, or somebody has
+ * closed the descriptor of the reactor. All pending operations without a result, and all that are submitted later, end
+ * with the error. Only close is still done. A failed reactor still waits for times and wake-ups.
  *
  * Cancel is a request. An operation that already has its result keeps it, so no data is lost. Only a result of
  * -ECANCELED means that the operation was cancelled.
@@ -40,7 +41,7 @@ typedef struct verge__reactor {
     int wake_fd;          /* an eventfd */
     uint64_t wake_count;  /* the buffer for reading it */
     int error;            /* why it has failed; 0: it has not */
-    unsigned refusals;    /* for tests: how often io_uring finds its queue full, and cannot empty it */
+    unsigned refusals;    /* for tests: how many more times io_uring finds its queue full */
     int injected_error;   /* for tests: the error of the next system call that waits; 0: none */
 } verge__reactor;
 
@@ -56,7 +57,7 @@ struct verge__reactor_type {
 };
 
 /* entry_count is the size of io_uring's submission queue; 0: the default. -EINVAL: an unknown VERGE_BACKEND. -ENOSYS:
- * this build has no io_uring, or the kernel lacks a feature of it. Otherwise the error of the kernel. */
+ * this build has no io_uring, or the kernel lacks a feature of it. Otherwise -ENOMEM, or the error of the kernel. */
 int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const verge_allocator *allocator,
                         verge__reactor **ret_reactor);
 
@@ -77,7 +78,7 @@ static inline const char *verge__reactor_name(const verge__reactor *reactor) {
     return reactor->type->name;
 }
 
-/* For a failed reactor: the operation is done at once, with the reactor's error. */
+/* For a failed reactor: the operation is done at once, with the reactor's error. A close is made. */
 bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *operation);
 
 /* True: the operation is done. False: a later wait will return it. */
@@ -96,8 +97,8 @@ static inline void verge__reactor_cancel(verge__reactor *reactor, verge__operati
 
 /*
  * Submits queued operations, and waits until an operation is done, another thread wakes it, or timeout_ns have passed
- * (0: does not wait; VERGE_NEVER: no limit). It may return early. *ret_done gets the operations that are done, in
- * order.
+ * (0: does not wait; VERGE_NEVER: no limit). It may return early. *ret_done gets the operations that are done, in the
+ * order in which they became so.
  */
 void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__list *ret_done);
 
@@ -109,7 +110,7 @@ void verge__reactor_wake(verge__reactor *reactor);
 extern const verge__reactor_type verge__reactor_epoll;
 extern const verge__reactor_type verge__reactor_uring; /* only in builds with liburing */
 
-/* Zeroed memory for a reactor of this size, with its eventfd. */
+/* Allocates zeroed memory for a reactor of this size, and opens its eventfd. */
 int verge__reactor_allocate(const verge__reactor_type *type, const verge_allocator *allocator, size_t size,
                             verge__reactor **ret_reactor);
 void verge__reactor_release(verge__reactor *reactor, size_t size);

@@ -6,9 +6,9 @@
  * The submission queue may be full when an operation or a cancellation comes. Neither is dropped:
  *   U1  an operation that found no room is in `queued`, in state QUEUED, and the kernel does not know it.
  *   U2  an operation whose cancellation found no room is in `cancels`, in state STARTED. It leaves that list when its
- *       cancellation is submitted, or when it is done. So a cancellation never outlives its operation. In the
- *       submission queue, the cancellation comes before everything submitted later, also before a later operation at
- *       the same address.
+ *       cancellation is submitted, or when it is done. So no operation that is done is in that list. In the submission
+ *       queue, the cancellation comes before everything submitted later, also before a later operation at the same
+ *       address.
  *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may fail to find
  *       an operation (-ENOENT) that is not done, for example on its way from a poll to a thread of the kernel. Then all
  *       operations of this list are cancelled again. Those that already have their result, and of which the kernel may
@@ -47,7 +47,7 @@ typedef struct uring_reactor {
     verge__list cancels;
     verge__list cancelling;
     uint64_t cancel_again_at_ns; /* 0: not needed */
-    int error;                   /* a lasting error of a submission */
+    int error;                   /* a lasting error of io_uring_enter */
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before its first attempt (Linux 5.19) */
 } uring_reactor;
@@ -80,8 +80,8 @@ static int lasting_error(int result) {
 
 /*
  * For ThreadSanitizer. A ring may be mapped at an address where a ring of another thread was before. The sanitizer does
- * not see how liburing maps and unmaps, and would report a race. The counter shows it that one ring ends before the
- * next one begins. Its value means nothing.
+ * not see how liburing maps and unmaps, and would report a race. The counter shows the sanitizer that one ring ends
+ * before the next one begins. The value of the counter means nothing.
  */
 static _Atomic unsigned ring_count;
 
@@ -94,7 +94,7 @@ static void unmap(struct io_uring *ring) {
     io_uring_queue_exit(ring);
 }
 
-/* A filter may allow io_uring_setup and forbid io_uring_enter. 0: the ring works, an entry came back as a
+/* A filter may allow io_uring_setup and forbid io_uring_enter. 0: the ring works: an entry came back as a
  * completion. */
 static int try_out(struct io_uring *ring) {
     struct io_uring_cqe *completion = NULL;
@@ -111,8 +111,8 @@ static int try_out(struct io_uring *ring) {
     return 0;
 }
 
-/* Takes the best flags that the kernel has. With them, the kernel does its work when the worker asks for it, and
- * interrupts no task. */
+/* Takes the best flags that the kernel has. With the first two choices, the kernel does its work when the worker enters
+ * it, and does not interrupt the worker for that. */
 static int set_up(uring_reactor *uring, unsigned entry_count) {
     static const unsigned choices[] = {
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
@@ -264,7 +264,8 @@ static void cancel_again(uring_reactor *uring, bool those_with_a_result) {
     }
 }
 
-/* How long a wait may last, so that operations with a result are cancelled again in time (U3). */
+/* How long a wait may last, so that operations with a result are cancelled again in time (U3). If it is time, cancels
+ * them again. */
 static uint64_t time_to_cancel_again(uring_reactor *uring) {
     if (uring->cancel_again_at_ns == 0) {
         return VERGE_NEVER;
@@ -278,7 +279,8 @@ static uint64_t time_to_cancel_again(uring_reactor *uring) {
     return VERGE_NEVER;
 }
 
-/* For an operation that found no room and is cancelled: if it can be done at once, a system call does it (N3). */
+/* For an operation that found no room and is cancelled: if it is a send, a receive or a poll that can be done at once,
+ * a system call does it (N3). */
 static int32_t attempt_at_last(verge__operation *operation) {
     int32_t result = -ECANCELED;
     const bool can_be_attempted = operation->kind == VERGE__RECV || operation->kind == VERGE__SEND ||
@@ -303,7 +305,7 @@ static void uring_cancel(verge__reactor *reactor, verge__operation *operation) {
     }
 }
 
-/* True: all that found no room before is submitted now. */
+/* True: all that found no room before is in the submission queue now. */
 static bool start_queued(uring_reactor *uring) {
     verge__operation *operation;
     while ((operation = verge__operations_take_first(&uring->cancels)) != NULL) {
@@ -350,7 +352,7 @@ static bool is_asked_not_to_wait(const verge__operation *operation) {
     }
 }
 
-/* EAGAIN means that the file is O_NONBLOCK. Calls wait for it, as for any other file. */
+/* EAGAIN means that the file is O_NONBLOCK. The calls of verge/io.h wait all the same. */
 static bool is_to_be_waited_for(const verge__operation *operation, int32_t result) {
     return (result == -EAGAIN && !is_asked_not_to_wait(operation)) ||
            (result == -EINPROGRESS && operation->kind == VERGE__CONNECT);
@@ -366,8 +368,8 @@ typedef enum next_step { FINISH, TRY, POLL_FIRST, NAP_FIRST } next_step;
 
 /*
  * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), asked for or not. An operation that
- * waits to write is not ready by that, and each further poll would end at once. So it naps before it polls again. The
- * same goes for verge_poll.
+ * waits to write is not ready by that, and each further poll would end at once. So the operation naps before it is
+ * tried again. The same goes for verge_poll.
  */
 static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (operation->naps) {

@@ -50,7 +50,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t dead
     verge__calendar *calendar = &wheel->calendar;
     verge__node *node = &timer->node;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    /* A deadline beyond the end of time wraps to tick 0, which is the past. */
+    /* The tick of a deadline at the end of time may wrap to 0, which is the past. */
     if (VERGE__UNLIKELY(tick - calendar->cursor >= wheel->short_reach)) {
         return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
     }
@@ -93,7 +93,7 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
         verge__calendar_file(calendar, node, tick);
         return 0;
     }
-    /* The timer waits for the next poll; if a run is under way, for the end of the run. */
+    /* The timer comes out at the next poll; if a run is under way, at the first poll or run after it. */
     verge__calendar_file_in(calendar, wheel->runs == 0 ? &wheel->past : &wheel->deferred, node);
     calendar->quiet_until = 0; /* W5 */
     verge__wheel_end_short_reach(wheel);

@@ -67,7 +67,7 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node 
     if (to->out != NULL) {
         to->out[to->count++] = expiry;
     } else {
-        to->count++; /* without a function and an array, the limit is 0 */
+        to->count++; /* if there is neither a function nor an array, the limit is 0 */
         VERGE__OUTSIDE(wheel, to->on_expiry(to->context, &expiry)); /* NOLINT(clang-analyzer-core.CallAndMessage) */
     }
 }
@@ -117,7 +117,8 @@ static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout
 }
 
 /* The next step of an ordered wheel, for what is past or for the tick. It is one step of a merge; or the first sorted
- * timer is handed out; or one more node joins the sort. False: nothing is left. */
+ * timer is handed out; or one more node comes up, and joins the sort if it is due; or, after the last node, the next
+ * merge begins. False: nothing is left. */
 static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
     bool is_past = sorting == &wheel->order->past;
     if (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
@@ -147,8 +148,8 @@ static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sort
     return !is_empty;
 }
 
-/* What is past comes before the tick. Timers that become past while others that are past are handed out wait for
- * these. */
+/* What is past comes before the tick. Timers that become past while sorted past timers are handed out wait until all of
+ * those are out. */
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
     return hand_out_sorted(wheel, &wheel->order->past, to) || hand_out_sorted(wheel, &wheel->order->tick, to);
 }
@@ -227,7 +228,7 @@ size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout 
 }
 
 /* Moves time, and returns true, if this is all that the poll has to do. It does not set last_poll_work to 0, which
- * would take a tenth of a poll's time: last_poll_work does not count after last_work_ns. */
+ * would take a tenth of a poll's time: last_poll_work counts only while now is last_work_ns. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
     uint64_t tick = now_ns >> wheel->calendar.shift;
     if (VERGE__UNLIKELY((tick >= wheel->calendar.quiet_until) | (now_ns <= wheel->now_ns))) {

@@ -19,7 +19,7 @@ int verge__wheel_rebuild(verge_wheel *wheel, bool is_narrow) {
 
 void verge__wheel_widen(verge_wheel *wheel, size_t nodes) {
     if (wheel->calendar.is_narrow && nodes > wheel->narrow_max && verge__wheel_rebuild(wheel, false) != 0) {
-        wheel->narrow_max = 2 * nodes; /* until then a narrow calendar will do: it is only slower */
+        wheel->narrow_max = 2 * nodes; /* tried again with twice as many nodes: a narrow calendar is only slower */
     }
 }
 
@@ -99,7 +99,7 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     while (error == 0 && nodes->node_count < wanted) {
         error = verge__nodes_grow(nodes);
     }
-    if (error != 0) { /* give back the slabs that were added */
+    if (error != 0) { /* give back as many slabs as were added */
         while (verge__wheel_release_slab(wheel, before)) {
         }
         return error;

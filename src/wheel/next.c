@@ -43,8 +43,8 @@ static void add_any(void *context, verge_wheel *wheel, verge__timer_node *timer)
     }
 }
 
-/* Looks at a slot's timers. Idle nodes are dropped, and those of timers that were moved out of the slot are refiled, so
- * that the next search does not meet them here. */
+/* Looks at a slot's timers. Idle nodes are dropped. Nodes of timers that were moved beyond the slot are refiled. So the
+ * next search does not meet them here. */
 static void look_at_slot(verge_wheel *wheel, const verge__level *level, uint64_t position, verge__first *found) {
     verge__node **lanes = verge__level_slot(level, position);
     for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
@@ -74,8 +74,8 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
     return start > wheel->geometry.rounding ? start - wheel->geometry.rounding : 0;
 }
 
-/* Every timer is in a slot that starts no later than it comes out, so slots that start after the best one found so far
- * need not be looked at. */
+/* Every timer is in a slot that starts no later than it comes out, so slots that start after the first tick found so
+ * far need not be looked at. */
 verge__first verge__wheel_find_first(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     verge__first found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
@@ -90,7 +90,7 @@ verge__first verge__wheel_find_first(verge_wheel *wheel) {
         while (position != VERGE__NO_TICK && position - first <= level->mask &&
                smallest_tick(wheel, level, position) <= found.tick) {
             look_at_slot(wheel, level, position, &found);
-            position = verge__level_next(level, position + 1); /* all the way round, it is beyond the mask */
+            position = verge__level_next(level, position + 1); /* after a whole round: first + mask + 1 or more */
         }
     }
     return found;

@@ -126,8 +126,8 @@ static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32
     return 0;
 }
 
-/* Slab 0 becomes larger while it is the only slab, and smaller than a full one. Otherwise the lowest slab without
- * memory gets some: a slab that was given back or, if there is none, a new one. */
+/* While slab 0 is the only slab and has room for fewer nodes than a full one, it becomes larger. Otherwise the lowest
+ * slab without memory gets some: a slab that was given back or, if there is none, a new one. */
 int verge__nodes_grow(verge__nodes *nodes) {
     uint32_t first = nodes->first_room;
     if (nodes->slab_count == 1 && first > 0 && first < VERGE__SLAB_NODES) {

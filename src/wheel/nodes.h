@@ -13,12 +13,12 @@
  *                             of the place hold the number of the call that set the timeout last (more/order.h)
  *     a marker                0 (more/iterate.c)
  *
- * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator, unless it has a retired
- * node: a retired node counts as used. The highest generation that the slab reached is remembered, so that no handle is
- * ever issued twice. The free nodes of a slab are a list, threaded through `data`. New timers take nodes from the slab
- * in which a node was freed last: that node is in the cache, and may still be linked. When that slab has no free node
- * left, they take nodes from the lowest slab that has one, so that the higher ones become empty. Slab 0 starts small,
- * and its nodes move when it grows.
+ * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator, unless it is slab 0 or
+ * has a retired node: a retired node counts as used. The highest generation that the slab reached is remembered, so
+ * that no handle is ever issued twice. The free nodes of a slab are a list, threaded through `data`. New timers take
+ * nodes from the slab in which a node was freed last: that node is in the cache, and may still be linked. When that
+ * slab has no free node left, they take nodes from the lowest slab that has one, so that the higher ones become empty.
+ * Slab 0 starts small, and its nodes move when it grows.
  *
  * Invariants (verge_wheel_check)
  *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used
@@ -78,7 +78,7 @@ typedef struct verge__nodes {
     uint32_t retired_count;
     uint32_t generation_base;
     uint64_t *with_free; /* one bit for each slab: whether it may have free nodes */
-    bool is_shrinking;   /* slabs are given back until few are empty */
+    bool is_shrinking;   /* each timer that ends gives back a slab (verge__wheel_give_back) */
     const verge_allocator *allocator;
 } verge__nodes;
 
@@ -90,11 +90,11 @@ size_t verge__nodes_bytes(const verge__nodes *nodes);
 /* Adds a slab, or makes slab 0 larger. -ENOMEM, -ENOSPC. */
 int verge__nodes_grow(verge__nodes *nodes);
 
-/* Makes the lowest slab with a free node the current one. False: there is none. */
+/* Makes the lowest slab with a free node the current one. False: no slab has a free node. */
 bool verge__nodes_find_slab(verge__nodes *nodes);
 
-/* Gives back a slab. It must have no timer, and none of its nodes may be linked. If the slab gets memory again, its
- * nodes start with generation_floor. */
+/* Gives back a slab other than slab 0. All its nodes must be free, and none may be linked. If the slab gets memory
+ * again, its nodes start with generation_floor. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor);
 
 /* Why no pending timer has this handle: -ENOENT or -EBADF. */

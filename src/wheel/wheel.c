@@ -119,7 +119,7 @@ void verge__wheel_visit(verge_wheel *wheel, size_t first_list, verge__visitor *v
     }
 }
 
-/* Takes a node out of its list. If the node is that of a pending timer, the timer ends. */
+/* Takes a node out of its list, unless it is a marker. If the node is that of a pending timer, the timer ends. */
 static void end_one(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
     if (verge__timer_is_marker(timer)) {

@@ -7,13 +7,14 @@
  *
  * What is due
  *   past      timers set for a time that had come already. They come out first
- *   deferred  timers that the function of a run has set for such a time. They become past when the run is over
+ *   deferred  timers that the function of a run has set for such a time. They become past when the outermost run is
+ *             over
  *   the tick  calendar.due_slot: its nodes are handed out in place
  *   order     of an ordered wheel: timers that are past, and those of the tick, are sorted there (more/order.h)
  *
  * Invariants (verge_wheel_check)
  *   W1  every pending timer is linked: in a slot that starts no later than it comes out, or in a list of what is due
- *   W2  linked nodes are those of pending timers, and idle ones
+ *   W2  linked nodes are those of pending timers, idle ones and markers (nodes.h)
  *   W3  idle nodes are bounded
  *   W4  earliest_ns is the smallest deadline, or 0: not known
  *   W5  while something is due that was not handed out, the calendar is not quiet
@@ -40,11 +41,11 @@ static const size_t verge__idle_max = VERGE__IDLE_MAX, verge__narrow_max = VERGE
 typedef struct verge__geometry {
     uint8_t shift; /* ticks of 2^shift ns */
     uint8_t level_count;
-    bool reaches_end; /* of time: every deadline is accepted */
+    bool reaches_end; /* of time: no deadline is too far */
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
     uint64_t end_tick; /* never comes; timers that never come out are filed there */
     uint64_t reach;    /* ticks from now on for which timers are accepted */
-    uint64_t rounding; /* ticks by which a coarse wheel may round up; else 0 */
+    uint64_t rounding; /* the most ticks by which a coarse wheel rounds up; else 0 */
 } verge__geometry;
 
 struct verge_wheel {
@@ -64,14 +65,14 @@ struct verge_wheel {
     verge__node *past;
     verge__node *deferred;
     uint64_t sequence; /* in ordered wheels: the number of the last call that set a timer */
-    bool is_plain;     /* not coarse, and accepts each tick that has not come: the short ways may apply */
+    bool is_plain;     /* not coarse, and accepts each deadline in reach whose tick has not come */
     uint32_t visits;   /* visits of timeouts under way. During them, no rebuild, and searches move no node */
     size_t runs;       /* runs under way, one inside the other */
     size_t narrow_max; /* verge__narrow_max, or more since a rebuild failed */
-    uint64_t refiled;  /* nodes that came up before their timer's later deadline */
-    uint64_t dropped;  /* idle nodes that came up, or were removed by a search or with their slab */
+    uint64_t refiled;  /* nodes that were filed again: usually their timer had been moved later */
+    uint64_t dropped;  /* idle nodes that came up, or that a search, compact, cancel_all or their slab's end removed */
     uint64_t start_ns;
-    uint64_t last_poll_work; /* nodes that the last poll moved, inspected or returned */
+    uint64_t last_poll_work; /* nodes that the last poll moved, inspected, sorted or returned */
     uint64_t last_work_ns;   /* when that poll was; polls after it had no work */
     size_t reserved_nodes;   /* room for so many timers with handles must stay */
     verge__geometry geometry;
@@ -87,7 +88,7 @@ typedef struct verge__handout {
     void (*on_expiry)(void *context, const verge_expiry *expiry);
     void *context;
     size_t count;
-    size_t budget; /* nodes that may still be moved, inspected or returned */
+    size_t budget; /* nodes that may still be moved, inspected, sorted or returned */
 } verge__handout;
 
 static inline size_t verge__wheel_work_limit(const verge_wheel *wheel) {
@@ -101,7 +102,7 @@ static inline verge__handout verge__wheel_handout_to(const verge_wheel *wheel, v
 
 /* ---- more/: what the core needs of it ---- */
 
-/* Changes default options to those of one of the presets of verge/wheel_more.h. */
+/* Changes default options to those of a preset of verge/wheel_more.h. Does nothing for other presets. */
 void verge__wheel_other_preset(verge_wheel_options *options, verge_wheel_preset preset);
 
 /* Reads the geometry of options that give levels. Returns 0; or -EINVAL, and why. */
@@ -133,8 +134,8 @@ static inline uint64_t verge__wheel_last_deadline(const verge_wheel *wheel) {
     return ((wheel->geometry.end_tick - 1) << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
 }
 
-/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that its distance from
- * now needs. */
+/* The tick at which a timer for a tick is to be filed: a coarse wheel rounds up, by the level that the tick's distance
+ * from now needs. */
 static inline uint64_t verge__wheel_rounded(const verge_wheel *wheel, uint64_t tick) {
     return wheel->options.coarse ? verge__coarse_round_up(wheel, tick) : tick;
 }
@@ -159,17 +160,18 @@ static inline verge_expiry verge__wheel_expiry(const verge__timer_node *timer) {
 int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns);
 
 /* The long way of verge__wheel_arm, for every deadline and wheel. is_past: the deadline has come, and the timer comes
- * out next, although its tick may not be over. */
+ * out next, although its tick may not have come. */
 VERGE__NOINLINE int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns,
                                             bool is_past);
 
 /* Whether a timer, pending or not, may have a deadline: 0, -ERANGE, -EINVAL or -ENOSPC. */
 int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns);
 
-/* Files a pending timer, which is in no list, at its deadline's tick, but not before the cursor. */
+/* Files a pending timer, which is in no list, at its deadline's tick (a coarse wheel rounds up), but not before the
+ * cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer);
 
-/* In an ordered wheel: the timer comes after all that were set before. */
+/* In an ordered wheel: gives the timer the next number, as it was set last (more/order.h). */
 static inline void verge__wheel_set_sequence(verge_wheel *wheel, verge__timer_node *timer) {
     uint64_t sequence = ++wheel->sequence;
     if (verge__timer_is_timeout(timer)) {
@@ -184,7 +186,7 @@ static inline void verge__wheel_forget_earliest(verge_wheel *wheel) {
     wheel->earliest_ns = verge__wheel_pending(wheel) == 0 ? VERGE_NEVER : 0;
 }
 
-/* Updates the earliest deadline, when the deadline of a timer changes. */
+/* Updates the earliest deadline, when the deadline of a node changes. */
 static VERGE__ALWAYS_INLINE void verge__wheel_note_move(verge_wheel *wheel, uint64_t from_ns, uint64_t to_ns) {
     uint64_t earliest_ns = wheel->earliest_ns;
     if (VERGE__UNLIKELY(to_ns < earliest_ns)) {
@@ -194,9 +196,9 @@ static VERGE__ALWAYS_INLINE void verge__wheel_note_move(verge_wheel *wheel, uint
     }
 }
 
-/* Gives a timer another deadline if its node can stay where it is: if it is linked, and comes up early enough. False:
- * the node cannot stay, and nothing has changed. The place of a timeout says when its node comes up. A node with a
- * handle has no room for a place, but never comes up after the deadline that it has. */
+/* Gives a timer another deadline if its node can stay where it is: if the node is linked, and comes up early enough.
+ * False: the node cannot stay, and nothing has changed. The place of a timeout says when its node comes up. A node with
+ * a handle has no room for a place, but never comes up after the deadline that it has. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, verge__timer_node *timer,
                                                            uint64_t deadline_ns, bool is_timeout) {
     if (VERGE__UNLIKELY(!verge__node_is_linked(&timer->node) || deadline_ns >= wheel->keep_end_ns ||
@@ -209,8 +211,8 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, v
     return true;
 }
 
-/* Makes the node of a cancelled timer idle. The timer is not pending any more. False: there are enough idle nodes, and
- * the caller must withdraw this one. */
+/* Counts a cancelled timer, which is not pending any more. True: its node may stay linked, as an idle node. False:
+ * there are enough idle nodes, or the short ways do not apply, and the caller must withdraw the node. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, const verge__timer_node *timer) {
     wheel->cancelled++;
     if (VERGE__UNLIKELY(timer->node.deadline_ns == wheel->earliest_ns)) {
@@ -236,15 +238,16 @@ size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns,
 
 /* ---- due.c ---- */
 
-/* Whether something is due that was not handed out. It may only look so: idle nodes count, and timers that were moved
- * later. */
+/* Whether something is due that was not handed out. Also true if nothing is there but idle nodes, or nodes of timers
+ * that were moved later. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
 /* All of a poll or a run. What was deferred in a run is past when the outermost run is over. */
 size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to);
 
-/* Finds whether the short ways apply: if the wheel is plain, the cursor has caught up, and nothing is past or being
- * sorted. Then linked nodes come up at their time. Call it when one of these conditions has changed. */
+/* Finds whether the short ways apply: the wheel is plain, the cursor has caught up and is before the middle of time,
+ * nothing is past, deferred or being sorted and, in an ordered wheel, no run is under way. Call it when one of these
+ * conditions has changed. */
 void verge__wheel_set_short_reach(verge_wheel *wheel);
 
 /* The short ways do not apply until verge__wheel_set_short_reach is called. */
@@ -275,7 +278,7 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
 /* List number i: the lanes of all slots and, from calendar.head_count on, the lists of what is due. NULL: no more. */
 verge__node **verge__wheel_list(const verge_wheel *wheel, size_t i);
 
-/* Calls the visitor for each node and marker in the lists from first_list on. It may take out that node. */
+/* Calls the visitor for each node and marker in the lists from first_list on. The visitor may withdraw that node. */
 typedef void verge__visitor(void *context, verge_wheel *wheel, verge__timer_node *timer);
 void verge__wheel_visit(verge_wheel *wheel, size_t first_list, verge__visitor *visitor, void *context);
 

@@ -3,8 +3,9 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* Makes those timers of the tick under way past whose deadline has come. False: there are none, or the budget is too
- * small to look at all of the tick. */
+/* Looks at the timers of the tick under way. Those whose deadline has come become past: in an ordered wheel all of
+ * them, otherwise as many as the limit allows. False: there are none, or the budget is too small to look at all of the
+ * tick. */
 static bool hurry(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];
@@ -15,7 +16,8 @@ static bool hurry(verge_wheel *wheel, verge__handout *to) {
             count++;
         }
     }
-    /* Timers that become past are counted when they are handed out. An ordered wheel needs all of them, to sort. */
+    /* Timers that become past count against the budget when they are handed out. An ordered wheel needs all of them, to
+     * sort. */
     size_t wanted = count > to->budget ? 0 : wheel->order != NULL ? SIZE_MAX : to->limit - to->count;
     size_t found = 0;
     for (uint32_t lane = 0; lane < verge__level_lane_count(lowest) && found < wanted; lane++) {
@@ -33,7 +35,7 @@ static bool hurry(verge_wheel *wheel, verge__handout *to) {
     return found > 0;
 }
 
-/* Timers that were made past and not handed out go back to their tick: it is not over. */
+/* Timers that were made past and not handed out go back to their tick, which has not come. */
 static void put_back(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
     verge__calendar_withdraw(&wheel->calendar, &timer->node);
@@ -88,8 +90,9 @@ size_t verge_wheel_poll_to_next(verge_wheel *wheel, uint64_t now_ns, verge_expir
     }
     bool is_exact = !wheel->options.coarse && !wheel->options.strict;
     verge__handout to = verge__wheel_handout_to(wheel, out, limit);
-    /* There may be several polls, as a slot of a coarse wheel may have nothing but idle nodes and timers that were
-     * moved. The work limit is for all polls together: when it is reached, what is left is a backlog. */
+    /* There may be several polls: a slot of a coarse wheel may have nothing but idle nodes and timers that were moved,
+     * and an exact poll may have too small a budget (next_stop). The work limit is for all polls together: when it is
+     * reached, what is left is a backlog. */
     for (bool was_there = false;; was_there = true) {
         uint64_t next_ns = next_stop(wheel, is_exact, was_there);
         next_ns = next_ns < now_ns ? next_ns : now_ns;

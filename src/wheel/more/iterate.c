@@ -4,7 +4,7 @@
 
 #include "wheel/wheel_internal.h"
 
-/* Puts a marker behind a node. It counts as linked. */
+/* Puts a marker behind a node. The marker counts as linked. */
 static void put_behind(verge__calendar *calendar, verge__node *marker, verge__node *node) {
     calendar->linked++;
     marker->next = node->next;

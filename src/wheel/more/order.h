@@ -39,7 +39,7 @@ static inline uint64_t verge__timer_sequence(const verge__timer_node *timer) {
                                           : ((const verge__table_node *)(const void *)timer)->sequence;
 }
 
-/* Adds a node that is in no list, between merges, before the sorting is done. */
+/* Adds a node that is in no list. Call it between merges, and before the sorting is done. */
 void verge__sorting_add(verge__sorting *sorting, verge__node *node);
 
 /* One step of a merge. False: no merge is under way. */
@@ -54,7 +54,7 @@ verge__node *verge__sorting_first(verge__sorting *sorting);
 
 bool verge__sorting_is_empty(const verge__sorting *sorting);
 
-/* Whether no timer is being sorted, or waits to be handed out. Also true if order is NULL. */
+/* Whether no timer is being sorted, and no sorted timer waits to be handed out. Also true if order is NULL. */
 bool verge__order_is_empty(const verge__order *order);
 
 #endif
