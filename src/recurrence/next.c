@@ -3,8 +3,8 @@
  * Finds the next occurrence of a rule, span by span, in two steps: first the next local minute that matches the rule,
  * then the time at which the clock shows that minute. N3 and N4 differ in where the search begins in a span:
  *
- *   N4  just after `after`, or at the local time of the begin of the span. So local times that the clock has skipped do
- *       not come, and those that it shows again come again.
+ *   N4  just after `after`, or at the local time of the begin of the span if that is later. So local times that the
+ *       clock has skipped do not come, and those that it shows again come again.
  *   N3  at the latest local time that was shown before the span (`passed`), or just after `after` if that is later. So
  *       local times that were shown before do not come again. Those that were skipped come at the begin of the span.
  */

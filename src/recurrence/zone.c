@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the span of a zone that has a time. After the zone's last change, the changes around that time are computed
- * from the rule. */
+/* Finds the span in which a given time lies. If the time is after the zone's last change, the changes around it are
+ * computed from the rule. */
 #include "recurrence/zone.h"
 
 #include "recurrence/recurrence_internal.h"
@@ -11,7 +11,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Returns how many changes have happened by a time. */
+/* Returns how many changes there are up to a time, inclusive. */
 static size_t changes_until(const verge_zone *zone, int64_t time) {
     size_t low = 0;
     size_t high = zone->change_count;
@@ -38,8 +38,8 @@ static void insert(verge__clock_change *changes, size_t count, verge__clock_chan
     changes[place] = change;
 }
 
-/* Returns the span of a time at or after `since`, by the rule alone. `passed` is Z3 for `since`. A change may come up
- * to a week before or after its year, so the changes of two years before and two years after are computed, too. */
+/* Returns the span of a time at or after `since`, by the rule alone. `passed` is Z3 for `since`. A change may come
+ * about a week before or after its year, so the changes of two years before and two years after are computed, too. */
 static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int64_t passed, int64_t time) {
     verge__span span = {.begin = since, .end = INT64_MAX, .passed = passed, .offset = rule->offset};
     if (!rule->has_summer) {
@@ -56,7 +56,7 @@ static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int
         insert(changes, count++, begin, rule->summer_offset);
         insert(changes, count++, end, rule->summer_offset);
     }
-    /* The first of these changes is more than a year ago: local times that were shown before it do not matter. */
+    /* The first of these changes is about a year ago or more: local times that were shown before do not matter. */
     span.offset = changes[0].offset;
     for (size_t i = 1; i < count; i++) {
         if (changes[i].at > time) {

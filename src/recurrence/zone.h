@@ -2,7 +2,7 @@
 /*
  * recurrence/zone.h - what local clocks show. All times here are in seconds since 1970.
  *
- * A zone is a list of changes of the clock, and a rule for the time after the last of them, which repeats every year.
+ * A zone is a list of changes of the clock, and a rule, which repeats every year, for the time after the last change.
  * A span is the time between two changes. In a span, the clock is a constant offset ahead of UTC.
  *
  *   Z1  changes are in order: at[i] < at[i + 1].

@@ -75,7 +75,7 @@ static int parse_port_of_host(const char *text, verge__address *address) {
     return inet_pton(AF_INET, host, &four->sin_addr) == 1 ? 0 : -EINVAL;
 }
 
-/* The folder of the sockets of scopes, and of the files that have the addresses of other scopes. */
+/* Returns the folder of the sockets at default addresses, and of the files with all other addresses (leave_note). */
 static const char *runtime_folder(void) {
     const char *folder = getenv("XDG_RUNTIME_DIR"); /* NOLINT(concurrency-mt-unsafe) */
     return folder != NULL && folder[0] == '/' ? folder : "/tmp";
@@ -157,7 +157,7 @@ bool verge__token_is_valid(const char *token) {
            strspn(token, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == size;
 }
 
-/* Writes the address for people: "unix:PATH", or an URL with the port that the system has chosen. */
+/* Writes the address for people: "unix:PATH", or a URL with the port that the system has chosen. */
 static void describe(verge__listener *listener) {
     verge__address *address = &listener->address;
     if (address->is_local) {
@@ -174,9 +174,9 @@ static void describe(verge__listener *listener) {
                    ntohs(is_six ? six->sin6_port : four->sin_port), listener->token);
 }
 
-/* If scope is not at the default address, writes its address to a file in the runtime folder, which only the same user
- * can read. O_EXCL: a file or a link that somebody else has put there is not touched. Without the file, `verge scope`
- * does not list the scope; nothing else depends on it. */
+/* If scope is not at the default address, writes its address to a file in the runtime folder. Only the same user can
+ * read the file. O_EXCL: a file or a link that somebody else has put there is not touched. Without the file, `verge
+ * scope` does not find the scope by its name, but its address still works. */
 static void leave_note(verge__listener *listener) {
     enum { MODE = 0600 };
     char place[sizeof(listener->note)];

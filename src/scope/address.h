@@ -40,13 +40,13 @@ int verge__address_parse(const char *text, verge__address *ret_address);
 
 bool verge__token_is_valid(const char *token);
 
-/* Opens a socket that listens. If token is NULL, makes a random one; otherwise token must be valid. Returns errors of
- * system calls. */
+/* Opens a socket that listens. A Unix socket ignores token. For a port, token must be valid; if it is NULL, a random
+ * one is made. Returns errors of system calls, and -EAGAIN if there are no random numbers. */
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener);
 void verge__listener_close(verge__listener *listener);
 
 /* Removes the token from the front of a path: "/TOKEN/events" becomes "/events". Returns false if the token is wrong or
- * missing. Tokens are compared in constant time. */
+ * missing. Tokens are compared in constant time. If the listener has no token, the path stays as it is. */
 bool verge__listener_strip_token(const verge__listener *listener, verge__part *path);
 
 #endif

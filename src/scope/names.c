@@ -96,7 +96,7 @@ static void forget(verge__service_view *view, uint32_t index) {
             source->stands_for = i;
         }
     }
-    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* if one was used again, its first stays, too */
+    for (uint32_t i = 1; i < VERGE__SOURCE_COUNT; i++) { /* if one of them is in use again, `index` stays, too */
         if (i != index && view->sources[i].name[0] != '\0' && view->sources[i].stands_for == index) {
             return;
         }
@@ -121,7 +121,7 @@ static void note_use(verge__service_view *view, uint32_t index, uint64_t now_ns)
         source->is_leaving = false;
     } else if (source->is_leaving && now_ns - source->leaving_ns >= LEAVING_NS) {
         source->is_leaving = false;
-        source->used_ns = now_ns; /* it may have been used again, and stays then */
+        source->used_ns = now_ns; /* for a source that is in use again, and stays */
         forget(view, index);
     } else if (!source->is_leaving && now_ns - source->used_ns >= UNUSED_NS) {
         source->is_leaving = true;

@@ -4,8 +4,8 @@
  *
  * Which thread may touch what
  *   scope's thread   everything that is not named below. Its tasks (server.c) run one at a time, so they need no lock.
- *   any thread       the lists `wheels` and `panels`, under `lock`. Scope's thread holds `lock` while it calls `ask`
- *                    or `list` of a panel, but not while it calls `act`.
+ *   any thread       the fields after `lock`, and list, act and acting of a panel, under `lock`. Scope's thread holds
+ *                    `lock` while it calls `ask` or `list` of a panel, but not while it calls `act`.
  *   a wheel's owner  the picture and figures of its verge_scope_wheel: the owner writes, scope's thread reads.
  *   look             scope's thread stores it (relaxed), the owners of wheels load it (relaxed). A new value only
  *                    tells them that it is time for a new picture.
@@ -85,7 +85,7 @@ struct verge_scope {
     int begin_error;         /* under lock. 1: the thread has not begun; 0: it serves; negative: why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
     verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
-    uint64_t panel_count; /* panels that were ever added */
+    uint64_t panel_count; /* the last number that a panel got */
 };
 
 /* ---- snapshot.c ---- */
@@ -93,10 +93,10 @@ struct verge_scope {
 /* Writes all figures as JSON. */
 void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text);
 
-/* Writes the figures of the last ten minutes. */
+/* Writes the figures of the last ten minutes as JSON, second by second. */
 void verge__scope_write_history(const verge_scope *scope, verge__text *text);
 
-/* Writes the timers of a source. */
+/* Writes the details of a source as JSON. */
 void verge__scope_write_detail(const verge__service_view *view, uint32_t index, const verge__detail *detail,
                                verge__text *text);
 
@@ -105,12 +105,13 @@ void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 
 /* ---- panel.c ---- */
 
-/* Writes the figures and items of all panels, and notes which figures are wrong. */
+/* Writes the figures and items of all panels, and adds the figures that are a trouble to the troubles. */
 struct verge__troubles;
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text,
                                struct verge__troubles *troubles);
 
-/* Lets the panel with this number act. -ENOENT: there is no such panel, or it has no items. */
+/* Lets the panel with this number act, and returns the result of its `act`. -ENOENT: there is no such panel, or it has
+ * no items. */
 int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action);
 
 /* Called when nobody looks any more. The rates begin anew with the next look. */
@@ -121,17 +122,18 @@ void verge__scope_forget_panels(verge_scope *scope);
 
 /* ---- watch.c ---- */
 
-/* The task that looks: four times a second while a client wants that. It also notes the figures of each second. */
+/* The task that looks: four times a second while a client wants that. It also pokes, and notes the figures of each
+ * second. */
 intptr_t verge__scope_watch(void *argument);
 
-/* Keeps the looks going for the next 5 seconds. */
+/* Starts the looks, or keeps them going, for the next 5 seconds. */
 void verge__scope_want_looks(verge_scope *scope);
 
 /* Waits for a message that is newer than *number, and sets *number to its number. The caller holds the message until it
  * releases it. -ETIMEDOUT, -ECANCELED. */
 int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns, verge__message **ret_message);
 
-/* Allows NULL. */
+/* message may be NULL. */
 void verge__scope_release_message(verge_scope *scope, verge__message *message);
 
 /* Whether every timer was seen at least once, and rates are known. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP/1.1 server made of tasks: one accepts connections, and one serves each client. Every wait has a deadline. The
- * memory for a client is bounded: the head of its request, the text that is being sent to it, and the system's buffers.
+ * An HTTP/1.1 server made of tasks: one accepts connections, and one serves each client. Every receive and send has a
+ * deadline. The memory for a client is bounded: its task, the head of its request, the text that is being sent to it,
+ * and the system's buffers.
  */
 #define _GNU_SOURCE /* accept flags */
 #include <errno.h>
@@ -15,7 +16,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (2 * SECOND_NS) /* from the connection or, for a later request, from its first byte */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
-#define SEND_WITHIN_NS (5 * SECOND_NS) /* a client that does not read for so long is disconnected */
+#define SEND_WITHIN_NS (5 * SECOND_NS) /* for one answer or event: a client that reads more slowly is disconnected */
 #define ALL_FIGURES_WITHIN_NS (5 * SECOND_NS)
 #define DETAIL_WITHIN_NS (10 * SECOND_NS)
 #define LINGER_NS (SECOND_NS / 2)
@@ -32,7 +33,7 @@ typedef struct verge__client {
     struct verge__client *newer; /* in the scope's list, which begins with the oldest */
     int fd;
     bool is_awaited;    /* the head of its next request has not arrived */
-    bool is_pushed_out; /* a newer client has its place: it ends, and is not counted any more */
+    bool is_pushed_out; /* a newer client has taken its place: this one ends, and is not counted any more */
     size_t size;        /* of the bytes that were received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;
@@ -148,7 +149,7 @@ static int send_metrics(client *client_, const verge__request *request) {
     return error;
 }
 
-/* Waits, for a limited time, until every timer was seen once and figures a second are known. */
+/* Waits, for a limited time, until every timer was seen once and rates are known. Then sends the last look. */
 static int send_snapshot(client *client_, const verge__request *request) {
     verge_scope *scope = client_->scope;
     const uint64_t deadline_ns = verge_deadline_after(ALL_FIGURES_WITHIN_NS);
@@ -195,7 +196,7 @@ static int collect_tasks(void *context, const char *bytes, size_t size) {
     return text->has_failed ? -ENOMEM : text->size > TASKS_TEXT_SIZE ? -EFBIG : 0;
 }
 
-/* Sends what every task does: the text of verge_runtime_dump. */
+/* Sends what every task does: the text of verge_runtime_dump, up to about TASKS_TEXT_SIZE. */
 static int send_tasks(client *client_, const verge__request *request) {
     verge_runtime *tasks = client_->scope->watched_tasks;
     verge__text text = {.allocator = &client_->scope->allocator};
@@ -330,7 +331,8 @@ static bool read_act(verge__part path, uint64_t *ret_panel, uint64_t *ret_item, 
     return strspn(action, "abcdefghijklmnopqrstuvwxyz") == (size_t)(end - at);
 }
 
-/* Only the page itself may do this. Browsers send the Origin with each POST, and respond() has compared it. */
+/* Only the page itself may act. Browsers send the Origin with each POST, and respond() has compared it with the
+ * Host. */
 static int do_act(client *client_, const verge__request *request) {
     uint64_t panel;
     uint64_t item;
@@ -423,8 +425,8 @@ static int receive(client *client_, verge__request *ret_request, bool is_first) 
     }
 }
 
-/* Reads the rest of the request. Otherwise the system would reset the connection, and the client might not see the
- * answer. */
+/* Reads what the client still sends, up to LINGER_BYTES. Otherwise the system would reset the connection, and the
+ * client might not see the answer. */
 static void read_rest(const client *client_) {
     char bytes[1024];
     const uint64_t deadline_ns = verge_deadline_after(LINGER_NS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes everything that a scope shows as JSON. docs/SCOPE.md has the format. */
+/* Writes all that a scope shows: as JSON, and as metrics. docs/SCOPE.md has the format of the JSON. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ static void write_workers(verge__text *text, const verge__service_view *view, ui
     verge__json_end(text, ']');
 }
 
-/* Writes which workers were stuck, the last one first. Times are in ms since scope began. */
+/* Writes which workers are or were stuck, the latest one first. since_ms is counted from the begin of scope. */
 static void write_stuck(verge__text *text, const verge_scope *scope, const verge__service_view *view, uint64_t now_ns) {
     enum { SHOWN = 32 };
     const verge__stuck_watch *watch = &view->stuck;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scope/stuck.h - which callbacks run for too long, and which ones did. A worker is stuck if one callback has been
- * running for a second, or for the service's stuck_after_ns. Scope checks this once a second, and four times a second
- * while somebody looks.
+ * running for the service's stuck_after_ns or, if that is 0, for a second. Scope checks this once a second, and four
+ * times a second while somebody looks.
  */
 #ifndef VERGE_SRC_SCOPE_STUCK_H
 #define VERGE_SRC_SCOPE_STUCK_H
@@ -14,15 +14,15 @@ enum { VERGE__STUCK_KEPT = 256 };
 typedef struct verge__stuck_event {
     uint64_t number; /* from 1 on; 0: none */
     uint32_t worker;
-    uint64_t since_ns, until_ns; /* when scope saw it, on its clock; until_ns is 0 while it runs */
+    uint64_t since_ns, until_ns; /* when scope first saw the callback, and when no longer; 0: it still runs */
     char name[96];               /* of the source */
 } verge__stuck_event;
 
 typedef struct verge__running {
     verge_timer timer; /* 0: none */
     uint64_t fired;    /* how many callbacks the worker had run before */
-    uint64_t since_ns; /* when it was first seen */
-    uint64_t event;    /* number of its event; 0: it is not stuck */
+    uint64_t since_ns; /* when scope first saw the callback */
+    uint64_t event;    /* number of its event; 0: the worker is not stuck */
 } verge__running;
 
 typedef struct verge__stuck_watch {
@@ -33,7 +33,7 @@ typedef struct verge__stuck_watch {
 
 struct verge__service_view;
 
-/* Looks at what the workers run. */
+/* Looks at what each worker runs, and notes where a worker becomes stuck, or is stuck no more. */
 void verge__stuck_note(struct verge__service_view *view, uint64_t now_ns);
 
 /* Returns the event of a worker, or NULL if the worker is not stuck now. */

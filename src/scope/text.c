@@ -102,7 +102,8 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value) {
     verge__text_add(text, digits + at, sizeof(digits) - at);
 }
 
-/* Three digits after the point, independent of the locale. */
+/* Writes three digits after the point, or none if all three are 0. It does not depend on the locale. A value that is
+ * not positive, is NaN, or is 1e15 or more, is written as 0. */
 void verge__json_real(verge__text *text, const char *key, double value) {
     const bool is_usable = value > 0 && value < 1e15; /* no NaN either */
     const uint64_t thousandths = is_usable ? (uint64_t)(value * 1000 + 0.5) : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/text.h - a growing text, and functions that write JSON into it. When memory runs out, the text has failed and
- * ignores further writes. So a writer checks once, at the end.
+ * scope/text.h - a growing text, and functions that write JSON into it. When memory runs out, or verge__text_format
+ * makes more than 511 bytes at once, the text has failed, and ignores further writes. So a writer checks has_failed
+ * once, at the end.
  */
 #ifndef VERGE_SRC_SCOPE_TEXT_H
 #define VERGE_SRC_SCOPE_TEXT_H
@@ -33,8 +34,8 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value);
 void verge__json_real(verge__text *text, const char *key, double value);
 void verge__json_bool(verge__text *text, const char *key, bool value);
 
-/* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that change the direction of the text,
- * and those with a meaning in HTML are escaped. A value of NULL is written as null. */
+/* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that cannot be seen or change the
+ * direction of the text, and those with a meaning in HTML or JSON are escaped. A value of NULL is written as null. */
 void verge__json_string(verge__text *text, const char *key, const char *value);
 
 #endif

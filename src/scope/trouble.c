@@ -9,8 +9,8 @@
 #include "base/bits.h"
 
 #define MS_NS UINT64_C(1000000)
-#define LATE_SAMPLES_MIN 2 /* in the last ten seconds: a single late callback is no trouble */
-#define BUSY_SHARE 0.75    /* if callbacks take this share of a worker's time, others have to wait for it */
+#define LATE_SAMPLES_MIN 2 /* a source with fewer samples in the last ten seconds never counts as late */
+#define BUSY_SHARE 0.75    /* if callbacks take this share of a worker's time, other callbacks have to wait */
 
 verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
                                    uint32_t which, const char *format, ...) {
@@ -32,7 +32,7 @@ typedef struct verge__words {
     char text[32];
 } words;
 
-/* Writes a duration as the page does. */
+/* Writes a duration in ms or s. */
 static words duration(uint64_t ns) {
     const uint64_t ms = (ns + MS_NS / 2) / MS_NS, tenths = (ns + 50 * MS_NS) / (100 * MS_NS);
     words in;
@@ -115,7 +115,7 @@ static void find_leaks(const verge__service_view *view, const char *subject, ver
     }
 }
 
-/* ---- delays: sources that are late or overdue. Sources with the same culprit are one trouble. ---- */
+/* ---- delays: sources that are late or overdue. Sources with the same worker and culprit are one trouble. ---- */
 
 enum { NAMED_MAX = 3 };
 
@@ -151,9 +151,9 @@ static bool is_slow(const verge__source_view *source) {
     return source->fired.past > 0.05 && source->time_ns.past / source->fired.past >= (double)VERGE__LATE_NS;
 }
 
-/* Finds the source that a delay is blamed on. If the worker is stuck, it is the source of that callback. Otherwise it
- * is the source that took most of the worker's time: among all sources if the worker is busy, or else among the slow
- * ones. There may be none. */
+/* Finds the source that a delay is blamed on. If the worker is stuck, it is the source of the callback that runs.
+ * Otherwise it is the source that took most of the worker's time: among all sources if the worker is busy, or else
+ * among the slow ones. There may be none: then to->worker stays 0. */
 static void find_culprit(const verge__service_view *view, uint32_t worker, delay *to) {
     const verge__seat_view *seat = view->seats[worker];
     double busy = 0;
@@ -246,7 +246,7 @@ static void sort_delays(delay *delays, size_t count) {
 
 static void find_delays(const verge__service_view *view, const char *subject, verge__trouble_kind kind,
                         verge__troubles *troubles) {
-    delay delays[VERGE__TROUBLES_MAX + 1]; /* the last one is only counted */
+    delay delays[VERGE__TROUBLES_MAX + 1]; /* one more than can be listed: it is only counted */
     size_t count = 0;
     for (uint32_t i = 0; i < VERGE__SOURCE_COUNT && count < VERGE__TROUBLES_MAX + 1; i++) {
         const verge__source_view *source = &view->sources[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/trouble.h - what is wrong right now, in a line of text each, for the top of the page. */
+/* scope/trouble.h - what is wrong right now, for the top of the page. Each trouble is a line of text. */
 #ifndef VERGE_SRC_SCOPE_TROUBLE_H
 #define VERGE_SRC_SCOPE_TROUBLE_H
 
@@ -19,7 +19,7 @@ typedef struct verge__trouble {
     const char *subject; /* "service", "tasks"; "": a panel */
     uint32_t which;      /* the worker, the source or the panel */
     bool has_culprit;
-    uint32_t culprit; /* a source that keeps the worker busy for which this one waits */
+    uint32_t culprit; /* the source that keeps the worker busy, so that others are late or overdue */
     char text[512];
 } verge__trouble;
 
@@ -34,7 +34,7 @@ typedef struct verge__troubles {
 verge__trouble *verge__trouble_add(verge__troubles *troubles, verge__trouble_kind kind, const char *subject,
                                    uint32_t which, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* What is wrong with the services that are shown. */
+/* Adds what is wrong with the services that are shown. */
 void verge__troubles_find(const verge_scope *scope, uint64_t now_ns, verge__troubles *troubles);
 
 void verge__troubles_write(const verge__troubles *troubles, verge__text *text);

@@ -99,8 +99,8 @@ static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     return view->seats[id];
 }
 
-/* Returns how many events there were for each sample. If there was no sample, returns 0, and the next look counts these
- * events. */
+/* Returns the factor from what was sampled to all events. If nothing was sampled, returns 0, and the next look counts
+ * these events. */
 static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     const uint64_t more = total - *counted;
     if (sampled == 0) {
@@ -328,8 +328,8 @@ static bool runs_on(const verge__service_view *view, uint32_t id) {
     return running->timer != 0 && running->since_ns <= view->looked_before_ns;
 }
 
-/* Counts the time that the callbacks of a worker took since the last look. If a callback has been running all the time,
- * the time is counted for its source at each look. When it has returned, only the rest is counted. */
+/* Counts the time that the callbacks of a worker took since the last look. If one callback has been running since then,
+ * that time is counted for its source at each look. When the callback has returned, only the rest is counted. */
 static void count_time(const verge__service_view *view, uint32_t id, verge__seat_view *seat, uint64_t callback_ns,
                        double seconds, gains *gains_) {
     const verge__running *running = &view->stuck.running[id];
@@ -422,7 +422,7 @@ const verge__detail *verge__view_detail(const verge__service_view *view, uint32_
 /* ---- a look ---- */
 
 /* Returns the weight for the next samples of a worker: one event in so many is a sample. If there are few events, each
- * one is. Otherwise a poke gets about 32 samples. */
+ * one is. Otherwise a poke gets about 8 to 32 samples. */
 static uint32_t weight_of(const verge__seat_view *seat) {
     enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
     const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;

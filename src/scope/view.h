@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope/view.h - what scope shows of a service. A view turns the counts of the workers into figures a second. Only
- * scope's thread touches a view.
+ * scope/view.h - what scope shows of a service. A view turns the counts of the workers into rates. Only scope's thread
+ * touches a view.
  *
- * Several sources may have the same name: labels with the same text at different addresses. The first of them stands
- * for all of them. Its figures are their sums.
+ * Several sources may have the same name, such as labels with the same text at different addresses. The first of these
+ * sources stands for all of them: figures are added up there.
  */
 #ifndef VERGE_SRC_SCOPE_VIEW_H
 #define VERGE_SRC_SCOPE_VIEW_H
@@ -37,7 +37,7 @@ typedef struct verge__source_lateness {
 typedef struct verge__source_view {
     char name[VERGE__NAME_SIZE]; /* empty: not in use */
     bool is_label;
-    bool has_ended; /* a timer of this source has ended since somebody began to look */
+    bool has_ended; /* a timer of this source was seen to end since somebody began to look */
     uint64_t key;
     uint32_t stands_for; /* the first source with this name, or itself */
     verge__rate started, fired, ended, cancelled, time_ns;
@@ -46,7 +46,7 @@ typedef struct verge__source_view {
     uint64_t used_ns; /* when it last had a timer or an event */
     bool is_leaving;
     uint64_t leaving_ns;
-    /* from the last round of the walk: the sums over all sources that it stands for */
+    /* from the last round of the walk, over all sources that this source stands for */
     uint64_t pending;
     uint32_t overdue, overdue_on, oldest_s; /* overdue_on: the worker of one overdue timer */
     bool is_older;
@@ -145,10 +145,11 @@ bool verge__view_is_leak(const verge__service_view *view, const verge__source_vi
  * `count_min` samples. */
 uint64_t verge__view_lateness(const verge__source_view *source, double quantile, double count_min);
 
-/* Returns the 99 % quantile of the lateness of all callbacks in about the last ten seconds, or 0 if there were none. */
+/* Returns the 99 % quantile of the lateness that was sampled in about the last ten seconds, over all sources. Returns 0
+ * if there were no samples. */
 uint64_t verge__view_lateness_of_all(const verge__service_view *view);
 
-/* Asks for details of a source for the next 5 seconds. Returns false if details of too many others are wanted. */
+/* Asks for details of a source for the next 5 seconds. Returns false if those of DETAILS_MAX others are wanted. */
 bool verge__view_want_detail(verge__service_view *view, uint32_t source, uint64_t now_ns);
 
 /* Returns the details of a source from a complete round, or NULL if there are none yet. */

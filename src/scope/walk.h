@@ -4,7 +4,7 @@
  * how old they are.
  *
  * The walk reads records while their owners use them. So a record that becomes a new timer at that moment may be
- * counted once for the wrong source or time. The walk changes nothing, so no other thread is affected by it.
+ * counted once for the wrong source or time. The walk writes to no record, so it delays no timer.
  *
  * Age. A record does not store when its timer was started. The walk remembers for each record when it first saw the
  * current generation. A timer that was there in the first round may be older than that.

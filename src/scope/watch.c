@@ -6,7 +6,7 @@
 #include "scope/scope_internal.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LOOKS_ON_NS (5 * SECOND_NS) /* how long looks go on after the last client has gone */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* how long looks go on after a client last wanted one */
 
 void verge__scope_release_message(verge_scope *scope, verge__message *message) {
     if (message != NULL && --message->holders == 0) {

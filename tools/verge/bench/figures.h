@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Writes results.csv as a JSON array: an object for each line, with the names of the first line as keys. Returns 0 or a
- * negative errno. */
+/* Writes a CSV file (results.csv) as a JSON array: an object for each line, with the names of the first line as keys.
+ * Returns 0 or a negative errno. */
 int bench_figures_write_json(const char *file, FILE *out);
 
 /* Removes the folder and the files in it. */

@@ -6,7 +6,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Looks for the program: as VERGE_BENCH names it, beside this program, in the build tree, in PATH. */
+/* Looks for the program: only where VERGE_BENCH says, if that is set; otherwise beside this program, in the build tree,
+ * and in PATH. */
 bool bench_program_find(char path[PATH_MAX]);
 
 /* Replaces this process by the program (execv). Returns only if that fails: a negative errno. */

@@ -201,7 +201,7 @@ static void write_result(const struct settings *settings, const struct soak_resu
 
 /* ---- running ---- */
 
-/* The page shows the timers and the tasks of the echo server. */
+/* The page shows the timers of the demonstration, and the tasks of the echo server. */
 struct display {
     verge_runtime *runtime;
     verge_scope *scope;

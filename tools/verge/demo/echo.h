@@ -24,7 +24,7 @@ verge_runtime *echo_runtime(const struct echo *echo);
 uint64_t echo_count(struct echo *echo);
 
 /* Ends the clients; those that stall end when the server times them out. Then adds the checks to the audit. Sets
- * *ret_why_not to the reason why the server could not run, or to NULL. Returns echo_count. */
+ * *ret_why_not to the reason why the server could not run, or to NULL. Frees echo, and returns its last echo_count. */
 uint64_t echo_end(struct echo *echo, struct audit *audit, const char **ret_why_not);
 
 #endif

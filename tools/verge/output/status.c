@@ -37,7 +37,7 @@ bool status_is_due(struct status *status) {
     return true;
 }
 
-/* Returns the width of the terminal. Only lines up to this length can be rewritten. */
+/* Returns the width of the terminal minus 1. Only lines up to this length can be rewritten. */
 static int terminal_width(void) {
     struct winsize size = {0};
     bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;

@@ -20,7 +20,7 @@ void status_begin(struct status *status, const struct look *look, bool is_silent
 /* Returns true if it is time for a new line. Otherwise the caller need not make its text. */
 bool status_is_due(struct status *status);
 
-/* Returns how long a line may be: the width of the terminal. For a file there is no limit. */
+/* Returns how long a line may be: the width of the terminal minus 1. For a file there is no limit. */
 int status_width(const struct status *status);
 
 void status_show(struct status *status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 const char *text_grouped(uint64_t number); /* 1,234,567 */
-const char *text_duration(uint64_t ns);    /* 850 ns, 1.049 ms, 19.5 h */
-const char *text_bytes(uint64_t bytes);    /* 12 B, 3.4 KiB, 38.2 MiB */
+const char *text_duration(uint64_t ns);    /* 850 ns, 1.049 ms, 19.50 h */
+const char *text_bytes(uint64_t bytes);    /* 12 B, 3.400 KiB, 38.20 MiB */
 double text_ms(uint64_t ns);
 
 #endif

@@ -149,8 +149,8 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
     return EXIT_SUCCESS;
 }
 
-/* A sweep recommends settings. By default it runs only if the user has given no settings. With recorded polls it does
- * not run, as the wheel does not decide then when to wake up. */
+/* A sweep recommends settings. It runs if --late is given. Otherwise it runs only if the user has given no settings;
+ * recorded polls count as one, as then the wheel does not decide when to wake up. */
 static bool is_sweep_asked_for(const struct settings *settings) {
     const bool is_given = settings->precision_ns != 0 || settings->window_ns != 0 || settings->coarse ||
                           settings->exact || settings->polls == 1;

@@ -9,7 +9,7 @@
 
 struct numbering { /* starts as {0} */
     struct numbering_place *places;
-    size_t place_count; /* 0, or a power of two above count * 4 / 3 */
+    size_t place_count; /* 0, or a power of two: at least count * 4 / 3 */
     size_t count;
 };
 

@@ -176,7 +176,7 @@ static uint64_t latest_of(const struct replay *replay, const struct trace_operat
     return operation->deadline_ns + (window_ns < room_ns ? window_ns : room_ns);
 }
 
-/* The calls that reset a timer take no window. So this chooses the deadline, as the wheel does for a window. */
+/* The calls that reset a timer take no window. So this function chooses the deadline as the wheel does for a window. */
 static uint64_t moved_deadline(const struct replay *replay, const struct trace_operation *operation) {
     uint64_t latest_ns = latest_of(replay, operation);
     uint64_t largest_ns = verge_wheel_largest_deadline(replay->wheel);

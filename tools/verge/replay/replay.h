@@ -11,8 +11,8 @@
 
 struct replay_options {
     uint64_t precision_ns; /* a power of two, to which the preset's levels are moved; 0: as in the preset */
-    uint64_t window_ns;    /* a timer may be so late in order to coalesce; a line `window` has its own */
-    uint64_t limit;        /* timers that one poll returns at most, if the line has no limit */
+    uint64_t window_ns;    /* a timer may fire so much later, to fire with others; a line `window` has its own */
+    uint64_t limit;        /* timers that one poll returns at most */
     uint64_t work_limit;   /* 0: no limit */
     verge_wheel_preset preset;
     verge_order order; /* used if has_order is set; otherwise the order is that of the preset */
@@ -26,7 +26,7 @@ struct replay_result {
     /* started == fired + cancelled + pending */
     uint64_t started, reset, cancelled, fired, pending;
     uint64_t refused;    /* starts and resets that this wheel cannot take */
-    uint64_t gone;       /* cancels and resets whose timer had fired, or was refused */
+    uint64_t gone;       /* cancels and resets whose timer had ended already, or was refused */
     uint64_t wakeups;    /* times at which the loop polled */
     uint64_t in_vain;    /* wake-ups at which no timer came out */
     uint64_t polls;      /* at least one for each wake-up, until there is no backlog */

@@ -54,8 +54,8 @@ static int add(const struct trace *trace, const struct replay_options *options, 
     return error == -EINVAL ? 0 : error; /* -EINVAL: there is no such wheel, so it is not recommended */
 }
 
-/* Adds settings with windows. A timer is late by less than precision and window together, and these keep to the
- * limit. */
+/* Adds a setting without a window, and up to two with one. A timer is late by less than precision and window together,
+ * and these keep to the limit. */
 static int add_with_windows(const struct trace *trace, const struct replay_options *options, struct sweep *sweep,
                             uint64_t precision_ns) {
     const uint64_t room_ns = sweep->late_ns - precision_ns;
@@ -81,8 +81,8 @@ static bool keeps_to_limit(const struct sweep *sweep, const struct setting *sett
     return setting->precision_ns + setting->window_ns <= sweep->late_ns;
 }
 
-/* Chooses the setting with the fewest wake-ups. If others have at most 1 % more, chooses the first of these, which is
- * the simplest. */
+/* Chooses the best setting within the limit. A later setting takes the place of the best so far only if it has fewer
+ * wake-ups by more than 1 %, as earlier settings are simpler. */
 static void choose(struct sweep *sweep) {
     bool has_best = keeps_to_limit(sweep, &sweep->settings[0]);
     for (size_t i = 1; i < sweep->count; i++) {

@@ -26,7 +26,7 @@ struct trace_problem {
  * functions below have the same errors. */
 int trace_add_line(struct trace *trace, const char *text, size_t length, struct trace_problem *ret_problem);
 int trace_finish(const struct trace *trace, struct trace_problem *ret_problem);     /* after the last line */
-int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* does both; or a read error */
+int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* both; also read errors */
 
 /* Reads the file of this name; "-" is the standard input. Also returns errors of fopen. */
 int trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem);

@@ -20,7 +20,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HEAD_WITHIN_NS (2 * SECOND_NS)
-#define PART_WITHIN_NS (20 * SECOND_NS) /* a scope always sends something within this time */
+#define PART_WITHIN_NS (20 * SECOND_NS) /* a scope sends something within this time, unless an action takes longer */
 
 enum { HEAD_SIZE_MAX = 8192, TOKEN_BYTES = 16, CROSSINGS_MAX = 64, PART_SIZE = 16 << 10 };
 

@@ -187,7 +187,7 @@ int client_receive(struct client *client) {
     return client->has_head ? 1 : take_head(client);
 }
 
-/* Takes the next event from the bytes that were received. An event ends with an empty line. */
+/* Finds the next event in the bytes that were received. An event ends with an empty line. */
 static const char *take_event(struct client *client, size_t *ret_size, bool *ret_is_named) {
     static const char field[] = "data: ";
     char *end = client->has_head ? memmem(client->bytes, client->size, "\n\n", 2) : NULL;

@@ -24,14 +24,14 @@ struct client_address {
 
 bool client_parse(const char *text, struct client_address *ret_address);
 
-/* Returns a socket that is connected to the scope, or a negative errno. Reads from it time out. */
+/* Returns a socket that is connected to the scope, or a negative errno. Its reads and writes time out after 20 s. */
 int client_connect(const struct client_address *address);
 
 /* Connects and requests path + what. Returns 0 or a negative errno. */
 int client_open(struct client *client, const struct client_address *address, const char *what);
 void client_close(struct client *client);
 
-/* Waits for some of the answer, and receives it. Returns 1 if there was some, 0 at its end, or a negative errno.
+/* Waits for some of the answer, and receives it. Returns 1 if there may be more, 0 at its end, or a negative errno.
  * -EPROTO: the status of the answer is not 200. */
 int client_receive(struct client *client);
 

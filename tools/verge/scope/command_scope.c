@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verge scope: lists scopes (verge/scope.h), shows one in a terminal, or serves one to a browser. If the output is no
- * terminal, it prints a snapshot as JSON. */
+/* verge scope: lists scopes (verge/scope.h), shows one in a terminal, or serves one to a browser. If stdin or stdout is
+ * no terminal, a scope is shown as a snapshot in JSON. */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 
 #include <errno.h>

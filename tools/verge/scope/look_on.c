@@ -110,7 +110,7 @@ static void draw(struct session *session) {
     screen_draw(&session->screen, session->snapshot, &session->look, stdout);
 }
 
-/* Waits once for an event or a key. Returns false if the user wants to quit. */
+/* Waits once for an event or a key. Returns false if the user quits, a signal has come, or the terminal has gone. */
 static bool go_on(struct session *session) {
     struct pollfd ready[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = session->client.fd, .events = POLLIN}};
     if (session->client.fd < 0) { /* poll ignores a negative descriptor */

@@ -5,7 +5,8 @@
 
 #include "scope/client.h"
 
-/* Shows a scope in the terminal. Returns 0 or a negative errno. If the connection is lost later, it connects again. */
+/* Shows a scope in the terminal until the user quits. Returns 0, or a negative errno if the first connection fails or
+ * stdin is no terminal. If the connection is lost later, connects again. */
 int look_on_terminal(const struct client_address *address);
 
 /* Prints one snapshot. */

@@ -29,7 +29,7 @@ struct line {
     int left; /* columns */
 };
 
-/* Adds text that may be from strangers, such as labels: it must neither move the cursor nor change its direction. */
+/* Adds text that may be from strangers, such as labels: it must not move the cursor, nor reverse other text. */
 static void add_text(struct line *line, const char *text) {
     while (*text != '\0' && line->left > 0 && line->size + 8 < sizeof(line->bytes)) {
         size_t size = 0;

@@ -14,7 +14,7 @@ struct screen {
     unsigned sort;     /* the column by which the table is sorted */
     bool ascending;
     unsigned first;   /* the first row of the table that is shown */
-    unsigned subject; /* service, tasks, or a wheel */
+    unsigned subject; /* which one is shown, in the order of the snapshot: service, tasks, or a wheel */
     bool is_lost;     /* there is no connection */
 };
 
@@ -24,8 +24,8 @@ enum { KEY_UP = 256, KEY_DOWN, KEY_LEFT, KEY_RIGHT };
 /* Handles a key. Returns false for a key that quits. */
 bool screen_press(struct screen *screen, int key);
 
-/* Draws a snapshot: screen->height lines at most, none longer than screen->width. snapshot NULL: nothing has come yet.
- */
+/* Draws a snapshot: screen->height lines at most and, on a terminal of 31 columns or more, none longer than
+ * screen->width. snapshot NULL: nothing has come yet. */
 void screen_draw(struct screen *screen, const struct value *snapshot, const struct look *look, FILE *out);
 
 #endif

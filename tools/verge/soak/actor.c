@@ -15,7 +15,8 @@
 enum { BATCH = 256, LOOKED_AT = 768 };
 
 /* Returns a random deadline. Half of the delays are logarithmic: as many from 1 to 10 ms as from 10 to 100 ms, and so
- * on. The others are uniform. Half of all timers come in crowds of thousands for the same time. */
+ * on. The others are uniform. Half of all deadlines are moved to the next multiple of CROWD_NS, so that crowds of
+ * timers are due at the same time. */
 static uint64_t random_deadline(struct actor *actor) {
     double unit = (double)(random_next(&actor->random) >> 11) * 0x1p-53;
     double max_ns = (double)actor->delay_max_ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock plus an offset that can jump, ahead and back. Any thread may use it. */
+/* The monotonic clock plus an offset that can jump, ahead and back. Any thread may read the clock. Only one thread may
+ * make it jump. */
 #ifndef VERGE_TOOL_JUMPING_CLOCK_H
 #define VERGE_TOOL_JUMPING_CLOCK_H
 

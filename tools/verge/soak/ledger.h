@@ -4,18 +4,19 @@
  * handed back. Everything that must not happen is counted as a finding.
  *
  * A slot has one timer after the other; each is a new generation. One thread, the owner, starts the timers of a slot.
- * The kind of a timer says who else may use it:
+ * The kind of a timer says who resets and cancels it:
  *
  *   OWNED   the owner of its slot resets and cancels it
  *   SHARED  any thread cancels it; nobody resets it
  *   SELF    its callback resets it a few times; nobody else uses it
  *
- * So the ledger knows how often each timer must run: `expected` is 1, plus 1 for every reset that found it running. A
- * generation is over when ended + cancels == expected. Only then the slot is used again.
+ * So the ledger knows how many runs and cancels a timer must have in all: `expected` is 1, plus 1 for every reset that
+ * found it running. A generation is over when ended + cancels == expected. Only then the slot is used again.
  *
- * The owner stores the new deadline as `announced` before it calls reset, and as `agreed` after the call. The deadline
- * that a callback sees must be one of these two or, if the reset found the callback running, the one in `tolerated`. So
- * the ledger notices a timer that runs at an old deadline after a reset has returned 0.
+ * Before a reset, the new deadline is stored as `announced`; after a reset that returned 0 or VERGE_RUNNING, also as
+ * `agreed`. The deadline that a callback sees must be one of these two or, if the owner's reset found the callback
+ * running, the old deadline, which is in `tolerated`. So the ledger notices a timer that runs at an old deadline after
+ * a reset has returned 0.
  */
 #ifndef VERGE_TOOL_LEDGER_H
 #define VERGE_TOOL_LEDGER_H
@@ -56,7 +57,7 @@ enum finding {
 struct ledger {
     struct slot *slots;
     size_t slot_count;
-    bool is_clock_steady;     /* it never goes back, so a callback can check that it is not early */
+    bool is_clock_steady;     /* the clock never goes back, so a callback can check that it is not early */
     unsigned again_count_max; /* how often a SELF timer resets itself */
     uint64_t again_after_ns;
     bool is_hostile; /* callbacks cancel other timers, and some take long */
@@ -76,17 +77,19 @@ void ledger_free(struct ledger *ledger);
 void ledger_find(struct ledger *ledger, enum finding finding);
 const char *ledger_finding_text(enum finding finding);
 
-/* For a slot's owner. Starts a timer. Returns false if there is no memory. */
+/* For a slot's owner. Starts a timer. Returns false if the service refuses. */
 bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, uint64_t deadline_ns,
                 struct ledger_tally *tally);
 
 /* For a slot's owner. Resets its timer. */
 void slot_reset(struct slot *slot, verge_service *service, uint64_t deadline_ns, struct ledger_tally *tally);
 
-/* If all callbacks and cancels of its timer are over, counts them and frees the slot. Otherwise returns false. */
+/* For a slot's owner. If its generation is over, counts that, frees the slot and returns true. Otherwise returns
+ * false. */
 bool slot_try_close(struct slot *slot, struct ledger_tally *tally);
 
-/* For a slot's owner. Cancels its timer by `call`, which is verge_service_cancel or a similar function. */
+/* For a slot's owner. Cancels its timer by `call`, which is verge_service_cancel or a similar function. waits: `call`
+ * waits for a callback that is running. */
 void slot_cancel(struct slot *slot, verge_service *service, int (*call)(verge_service *, verge_timer), bool waits);
 
 /* For any thread. Cancels the slot's timer if it is SHARED. */

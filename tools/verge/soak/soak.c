@@ -31,10 +31,10 @@ struct soak {
     size_t actor_count; /* actors that have begun */
     atomic_bool must_stop;
     uint64_t random;
-    uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* the service's threads, by id */
+    uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* ids of the service's threads */
     size_t worker_count;
     bool is_half_way;
-    bool has_told; /* on_begin was called */
+    bool has_told; /* on_begin has returned 0 */
     uint64_t periodic_first_ns;
     _Atomic(uint64_t) periodic, periodic_missed, periodic_last_ns;
     struct rates {
@@ -253,7 +253,7 @@ static int start_periodic(struct soak *soak) {
 static int create_service(struct soak *soak) {
     verge_service_options options;
     (void)verge_service_options_init(&options, sizeof(options));
-    options.thread_count = 0; /* add_worker adds the threads, so that their ids are known */
+    options.thread_count = 0; /* verge_service_add_worker adds the threads, and tells their ids */
     if (soak->options->is_hostile) {
         options.clock = jumping_clock_table(&soak->clock);
         options.stuck_after_ns = 5 * MS;
@@ -340,7 +340,7 @@ static void visit_pending(void *context, const verge_pending *pending) {
     ledger_visit_pending(NULL, pending);
 }
 
-/* Whether every tick of the periodic timer either ran or was counted as missed. */
+/* Whether every tick of the periodic timer, up to its last run, either ran or was counted as missed. */
 static bool is_interval_whole(const struct soak *soak) {
     uint64_t span_ns = atomic_load(&soak->periodic_last_ns) - soak->periodic_first_ns;
     uint64_t counted = soak->result->periodic + soak->result->periodic_missed;

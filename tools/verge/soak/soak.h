@@ -25,7 +25,7 @@ struct soak_options {
     void *describe_context;
     int (*on_begin)(void *context,
                     verge_service *service); /* called when the service is there; an error ends the run; may be NULL */
-    void (*on_end)(void *context); /* called before the service is destroyed, if on_begin was called; may be NULL */
+    void (*on_end)(void *context); /* called before the service is destroyed, if on_begin returned 0; may be NULL */
     void *on_context;
     const volatile sig_atomic_t *is_interrupted; /* if a signal handler sets it, the run ends early; may be NULL */
 };
@@ -49,7 +49,7 @@ struct soak_result {
     struct audit audit;
 };
 
-/* Returns a negative errno if it could not begin. Otherwise the audit has the result. */
+/* Returns a negative errno if the run could not begin. Otherwise returns 0, and the audit has the result. */
 int soak_run(const struct soak_options *options, struct status *status, struct soak_result *ret_result);
 
 /* Writes fields into the open object. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge stress: a long test of the service under faults, with an audit. */
+/* verge stress: a long test of the service under faults, or of tasks, with an audit. */
 #include <inttypes.h>
 #include <stdlib.h>
 

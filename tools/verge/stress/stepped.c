@@ -67,7 +67,7 @@ static void leave(struct stepped *stepped, size_t place) {
 static int run_worker(struct stepped *stepped, size_t place) {
     int ran = verge_worker_run_once(stepped->workers[place], 0);
     stepped_note(stepped, (uint64_t)(int64_t)ran);
-    if (ran < 0 && ran != -ESHUTDOWN) { /* -ESHUTDOWN: it left in one of its callbacks */
+    if (ran < 0 && ran != -ESHUTDOWN) { /* -ESHUTDOWN: the worker left in a callback */
         stepped_fail(stepped, "a pass says %d", ran);
     }
     return ran;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A soak of the service that is the same in every run: one thread steps all workers, on a manual clock. Timers are
+ * A long test of the service that can be repeated exactly: one thread steps all workers, on a manual clock. Timers are
  * started, reset and cancelled, from outside and in callbacks. Workers join and leave, even the last one, and even in a
  * callback. The clock jumps, also backwards. Memory runs out now and then. As nothing races, the result of every call
  * is known beforehand, from a simple copy of all timers.
  *
- * All events depend on the options alone: two runs with the same options have the same digest.
+ * All events depend on the options alone: two runs with the same options and the same number of steps have the same
+ * digest.
  */
 #ifndef VERGE_TOOL_STEPPED_H
 #define VERGE_TOOL_STEPPED_H
@@ -32,7 +33,7 @@ struct stepped_result {
     struct audit audit;
 };
 
-/* Returns a negative errno if it could not begin. Otherwise the audit has the result. */
+/* Returns a negative errno if the run could not begin. Otherwise returns 0, and the audit has the result. */
 int stepped_run(const struct stepped_options *options, struct status *status, struct stepped_result *ret_result);
 
 #endif

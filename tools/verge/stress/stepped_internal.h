@@ -36,7 +36,7 @@ struct stepped {
     struct subject subjects[SUBJECT_COUNT];
     uint64_t random;
     uint64_t precision_ns;
-    uint64_t pace_ns;           /* the clock moves by less than this at a time */
+    uint64_t pace_ns;           /* the clock moves by less than this at a time, unless it jumps */
     uint64_t churn_one_in;      /* a worker joins or leaves at one in so many chances */
     uint64_t cancels_in_16;     /* of 16 operations on timers, so many are cancels */
     bool is_quiet;              /* callbacks do nothing but note that they ran */

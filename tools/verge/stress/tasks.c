@@ -53,7 +53,7 @@ struct stream {
     uint64_t random; /* for the reader */
     atomic_bool is_shut;
     atomic_bool has_ended;
-    _Atomic(uint64_t) progress; /* calls of the reader that have returned */
+    _Atomic(uint64_t) progress; /* how often the reader has gone through its loop */
     uint64_t writes, timeouts;
 };
 
@@ -100,7 +100,7 @@ static void be_busy(uint64_t *random) {
     }
 }
 
-/* Whether a call has timed out, at its deadline or later. Other negative results are findings. */
+/* Whether a call has timed out. It is a finding if the deadline has not come. So are other negative results. */
 static bool has_timed_out(struct round *round, int64_t result, uint64_t deadline_ns) {
     if (result == -ETIMEDOUT && verge_now() < deadline_ns) {
         find(round, FINDING_EARLY, 0);
@@ -411,8 +411,8 @@ static uint64_t resident_bytes(void) {
     return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Memory must be flat: after the first quarter of the run, it must not grow by a quarter. Short runs are not checked,
- * as they are still warming up. */
+/* Memory must be flat: after the first quarter of the run, it must not grow by more than a quarter and 2 MiB. Runs of
+ * less than a minute are not checked, as they are still warming up. */
 static void conclude(struct tasks_result *result, _Atomic(uint64_t) *findings, int found, uint64_t bytes_kept,
                      uint64_t took_ns) {
     struct audit *audit = &result->audit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tasks that read and write under deadlines, on workers that steal tasks from each other, join and leave. The test
- * consists of rounds. Each round has a runtime of its own, and ends with an audit. So a long test may have any number
- * of workers, and memory that a round leaks is found.
+ * consists of rounds. Each round has a runtime of its own, and all of its memory must be freed at its end. So a long
+ * test may have any number of workers, and memory that a round leaks is found.
  */
 #ifndef VERGE_TOOL_STRESS_TASKS_H
 #define VERGE_TOOL_STRESS_TASKS_H
@@ -29,8 +29,8 @@ struct tasks_result {
     struct audit audit;
 };
 
-/* Returns a negative errno if it could not begin. Otherwise the audit has the result. If a task hangs, all tasks are
- * printed, and the process ends. */
+/* Returns a negative errno if a round could not be run. Otherwise returns 0, and the audit has the result. If a task
+ * that reads hangs, all tasks are printed, and the process ends. */
 int tasks_run(const struct tasks_options *options, struct status *status, struct tasks_result *ret_result);
 
 #endif
