@@ -2,9 +2,9 @@
 /*
  * base/assert.h - forgiving at the border, brutal inside.
  *
- * Bad input from a caller gets an error. What the library assumes about itself is an invariant. If a file's head lists
- * the invariant, its text begins with that number: VERGE__INVARIANT(count <= capacity, "W3: ..."). A build with
- * VERGE_ASSERTS checks invariants, and aborts if one is broken. Other builds do not evaluate them.
+ * Bad input from a caller gets an error. What the library assumes about itself is an invariant. If the head of a file
+ * lists an invariant by a number, the text begins with this number: VERGE__INVARIANT(count <= capacity, "W3: ..."). A
+ * build with VERGE_ASSERTS checks invariants, and aborts if one is broken. Other builds do not evaluate them.
  */
 #ifndef VERGE_SRC_BASE_ASSERT_H
 #define VERGE_SRC_BASE_ASSERT_H

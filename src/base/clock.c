@@ -100,9 +100,10 @@ verge_clock verge_clock_boottime(void) {
 /* ---- the manual clock ---- */
 
 /*
- * now_ns of verge_manual_clock is a plain uint64_t, because C++ programs include verge/base.h, and C++ has no _Atomic.
- * Every access goes through the three functions below. The functions that set the time store it with release, and
- * manual_now loads it with acquire: a thread that reads a time also sees what was written before that time was set.
+ * now_ns of verge_manual_clock is a plain uint64_t, because C++ programs include verge/base.h, and C++ has _Atomic only
+ * from C++23 on. Every access goes through the three functions below. The functions that set the time store it with
+ * release, and manual_now loads it with acquire: a thread that reads a time also sees what was written before that time
+ * was set.
  */
 
 static uint64_t manual_now(void *context) {

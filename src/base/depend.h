@@ -9,7 +9,7 @@
  * An acquire delays all later loads, also unrelated ones. But a processor always executes a load after the load that
  * its address was computed from. So verge__depend_on adds count ^ count to the address: that is 0, but the processor
  * waits for the count. C11 calls this order "consume", but compilers turn consume into acquire. On processors other
- * than aarch64, this file uses an acquire.
+ * than aarch64, and under ThreadSanitizer, this file uses an acquire.
  */
 #ifndef VERGE_SRC_BASE_DEPEND_H
 #define VERGE_SRC_BASE_DEPEND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentences for error numbers. All are constants, so any thread may call this at any time. */
+/* Sentences for error numbers. All are constants, so any thread may call verge_strerror at any time. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many forks have led to this process, counted from the first call of verge__watch_forks. It changes only in the
+/* Grows with each fork that leads to this process, from the first call of verge__watch_forks on. It changes only in the
  * child, while the child has one thread. */
 extern _Atomic uint32_t verge__fork_count;
 

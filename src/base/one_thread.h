@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/one_thread.h - a wheel is for one thread at a time. Builds with VERGE_ASSERTS notice when two threads are
- * inside the functions of one wheel at the same moment, and abort with a message. Other builds check nothing.
+ * base/one_thread.h - a wheel is for one thread at a time. Builds with VERGE_ASSERTS and GNU C notice when two threads
+ * are inside the functions of one wheel at the same moment, and abort with a message. Other builds check nothing.
  *
  * VERGE__ENTER(wheel) marks the wheel as in use by this thread until the function returns. VERGE__LOOK(wheel) is for
  * functions that only read: it checks the mark and does not set it. While the wheel calls a function of the caller's,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/relaxed.h - relaxed 64-bit loads and stores for hot paths.
+ * base/relaxed.h - relaxed 64-bit loads and stores for hot paths; atomic access to objects that are not declared
+ * atomic.
  *
  * For an atomic access on aarch64, gcc computes the address in an extra instruction, although a load or store
  * instruction can add the offset itself. So with gcc on aarch64, VERGE__STORE_RELAXED and verge__load_relaxed are
- * assembly. Starting and cancelling a timer takes a dozen such accesses.
+ * assembly (but not under ThreadSanitizer). Starting and cancelling a timer takes a dozen such accesses.
  */
 #ifndef VERGE_SRC_BASE_RELAXED_H
 #define VERGE_SRC_BASE_RELAXED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/step.h - the points at which a simulation may switch threads. In a protocol between threads, VERGE__STEP stands
- * before each access to a word that they share. In a build with VERGE_STEPS, a hook of the test is called there. So the
+ * before the accesses to words that they share. In a build with VERGE_STEPS, a hook of the test is called there. So the
  * test can run all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
  *
  * A test can provoke a race at a certain step: in a build with VERGE_STEPS, VERGE_STEP_DELAY=name:us in the environment

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which worker a thread is bound to. A thread may be a worker of several services, so there is a list. */
+/* Which worker a thread is bound to. A thread may be bound to workers of several services, so there is a list. */
 #include "service/service_internal.h"
 
 _Thread_local verge_worker *verge__bound_workers;
@@ -40,7 +40,8 @@ void verge__bind(verge_worker *worker) {
 void verge__bind_until_thread_ends(verge_worker *worker) {
     verge__bind(worker);
     (void)pthread_once(&thread_end_once, make_thread_end_key);
-    /* If there is no key left, the thread must leave by itself, or another thread must call leave for it. */
+    /* If this fails (no key is left), the thread must call verge_worker_leave before it ends, or another thread must
+     * call it afterwards. */
     if (has_thread_end_key && pthread_setspecific(thread_end_key, &verge__bound_workers) == 0) {
         atomic_store_explicit(&worker->has_living_thread, true, memory_order_relaxed);
     }

@@ -141,8 +141,8 @@ static bool is_running(uint64_t word, verge_timer timer) {
     return verge__word_generation(word) == (uint32_t)(timer >> 32) && verge__word_state(word) == VERGE__RUNNING_STATE;
 }
 
-/* Whether a thread is inside the callback of that timer. A thread may be inside several: a callback may make a pass of
- * another worker. `bound` is the list of workers that the thread is bound to. */
+/* Whether a thread is inside the callback of that timer. A thread may be inside several callbacks: a callback may make
+ * a pass of another worker. `bound` is the list of workers that the thread is bound to. */
 static bool is_inside(const verge_worker *bound, const verge_service *service, verge_timer timer) {
     for (const verge_worker *worker = bound; worker != NULL; worker = worker->bound_next) {
         if (worker->service == service && worker->is_in_callback &&
@@ -187,7 +187,8 @@ static const waiting *find_waiting(const verge_service *service, verge_timer tim
 
 /* Whether the callback that `self` wants to wait for is waiting, directly or through others, for a callback that this
  * thread is inside. The list has no circles. But a thread whose wait is over may still be in the list, and the timer it
- * waited for may run again. So the search visits at most as many threads as the list has. */
+ * waited for may run again, so it may look as if there were one. So the search visits at most as many threads as the
+ * list has. */
 static bool closes_a_circle(const waiting *self) {
     const waiting *link = find_waiting(self->service, self->timer);
     for (const waiting *left = waiting_threads; link != NULL && left != NULL; left = left->next) {

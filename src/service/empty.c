@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting until a service has no timers left. The hot paths of start and cancel do not report the last timer, and
- * should not become slower for it. So the caller checks the counters, and naps in between.
+ * Waiting until a service has no timers left. Start and cancel do not report the last timer, as that would make their
+ * hot paths slower. So the caller checks the counters, and naps in between.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -31,7 +31,7 @@ int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns) {
     }
     verge_worker *worker = verge__bound(service);
     if ((worker != NULL && worker->is_in_pass) || verge__is_metronome(service)) {
-        return -EDEADLK; /* the timer of the calling callback would never end */
+        return -EDEADLK; /* called in a callback, whose timer would never end, or in on_stuck */
     }
     while (verge__service_pending(service) != 0) {
         if (verge__service_clock(service) >= deadline_ns) {

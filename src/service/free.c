@@ -2,8 +2,8 @@
 /*
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
  * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
- * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from
- * those that the worker has taken at once (table.h). The rest of these stays with the worker's seat.
+ * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from the
+ * many that the worker takes at once (table.h). Those that it has not used when it leaves stay with its seat.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void withdraw(verge_worker *worker, verge__timer *timer) {
     }
 }
 
-/* Takes the records that were freed first out of the wheel, and gives them to the pool. */
+/* Takes the `count` records that were freed first out of the wheel, and gives them to the pool. */
 static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
     if (count == 0) {

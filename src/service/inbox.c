@@ -2,12 +2,12 @@
 /*
  * Sending records to workers, and receiving them.
  *
- * A worker may leave while a record is on its way to it. The leaving worker first writes that it leaves, and then
- * empties its inbox. The sender first pushes, and then reads whether the receiver is there. Both are sequentially
- * consistent, so at least one of them sees the other. If the sender finds the seat vacant, it takes the inbox and
- * sends the records on. It holds the service's lock for that, as joining and leaving workers do: a record in the inbox
- * of a worker may also be in that worker's wheel, and then only this worker may take it. Orphans are in no wheel, so
- * any worker may take them.
+ * A worker may leave while a record is on its way to it. The leaving worker first makes its seat VACANT, and then takes
+ * its inbox. The sender first pushes, and then reads whether the seat is VACANT. All four steps are sequentially
+ * consistent, so at least one of the two threads sees what the other wrote. If the sender finds the seat VACANT, it
+ * takes the inbox, and sends the records on. It takes the inbox under the service's lock, so that no worker joins there
+ * meanwhile: a record in the inbox of a worker may also be in that worker's wheel, and then only this worker may take
+ * it. Orphans are in no wheel, so any worker may take them.
  */
 #include "service/inbox.h"
 
@@ -67,7 +67,7 @@ static uint32_t seat_state(const verge_worker *worker) {
 }
 
 /* How many timers a worker has, including those on their way to it. A worker that is stuck, or has not made its first
- * pass and may not run yet, counts as more loaded than all others. */
+ * pass and may not run yet, counts as more loaded than all other workers. */
 static uint64_t load_of(const verge_worker *worker) {
     bool is_stuck = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed) != 0;
     bool is_new = !atomic_load_explicit(&worker->has_made_a_pass, memory_order_relaxed);
@@ -75,7 +75,7 @@ static uint64_t load_of(const verge_worker *worker) {
     return (verge__worker_timer_count(worker) + on_the_way) | (uint64_t)is_stuck << 63 | (uint64_t)is_new << 62;
 }
 
-/* Whether a worker sleeps. A worker that is awake checks its inbox before it goes to sleep. */
+/* Whether a worker sleeps. A worker that is awake looks at the orphans before it goes to sleep. */
 static bool is_asleep(const verge_worker *worker) {
     VERGE__STEP("pick: is asleep");
     return atomic_load_explicit(&worker->wait_until_ns, memory_order_seq_cst) > VERGE__WAKING;
@@ -130,9 +130,9 @@ void verge__wake_for_orphans(verge_service *service) {
 }
 
 /*
- * While there is no worker, nobody frees cancelled timers. So a thread that adds orphans frees them, whenever the
- * number of orphans has doubled since the last time. Pending timers go back to the orphans, and a worker that has
- * joined meanwhile is woken.
+ * While there is no worker, cancelled timers stay among the orphans. So a thread that adds orphans frees the cancelled
+ * ones, whenever the number of orphans has more than doubled since the last time. Pending timers go back to the
+ * orphans, and the caller wakes a worker that has joined meanwhile.
  */
 static void sweep_orphans(verge_service *service, uint32_t count) {
     verge__table *table = &service->table;
@@ -145,8 +145,8 @@ static void sweep_orphans(verge_service *service, uint32_t count) {
         uint32_t index = verge__chain_pop(&all, table);
         verge__timer *timer = verge__table_at(table, index);
         uint64_t word = verge__word_load(timer);
-        /* T3. A SPENT record stays SPENT, and no other thread changes it. A record without generations left is left to
-         * a worker. */
+        /* T3. A SPENT record stays SPENT, and no other thread changes it. If it has no generations left, a worker
+         * handles it (free.c). */
         bool is_free = verge__word_state(word) == VERGE__SPENT && verge__word_generation(word) != 0;
         if (is_free) {
             VERGE__INVARIANT(!verge__timer_is_filed(timer), "S2: an orphan is in no wheel");
@@ -199,7 +199,7 @@ static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
         return word & ~VERGE__LINKED;
     case VERGE__SPENT:
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__STATE_MASK), worker->id);
-    default: /* AGAIN is cleared: this worker files it now */
+    default: /* AGAIN is cleared: this worker files it, or runs it */
         return verge__word_with_owner(word & ~(VERGE__LINKED | VERGE__AGAIN), worker->id);
     }
 }
@@ -230,8 +230,9 @@ static void receive_orphans(verge_worker *worker) {
     verge__chain_join(&worker->incoming, table, &chain);
 }
 
-/* Whether a received record is a timer whose tick this worker has already passed. Such timers run in the order of their
- * deadlines (G5). They are not filed, but stay LINKED, in a chain. */
+/* Whether a received record is a timer that is too late for its tick: this worker has taken the tick, or it belongs to
+ * the wave in progress. Such timers run in the order of their deadlines (G5). They are not filed anew, but stay LINKED,
+ * in a chain. */
 static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
     return verge__word_state(verge__word_load(timer)) == VERGE__SCHEDULED &&
            verge__worker_is_late(worker, verge__worker_tick(worker, verge__timer_deadline(timer)));

@@ -2,12 +2,13 @@
 /*
  * service/inbox.h - a list of records. Any thread adds records, and a take removes all of them at once.
  *
- * A thread pushes only records whose LINKED flag it has set. So a record is in at most one list, and a push needs no
- * memory and cannot fail. The head is count << 32 | index of the newest record.
+ * A thread pushes only LINKED records: it has set that flag itself, or has taken the record from another list. So a
+ * record is in at most one list, and a push needs no memory and cannot fail. The head is count << 32 | index of the
+ * newest record.
  *
  * Push (release) pairs with take (acquire): the thread that takes a record sees what its pusher wrote. There is no ABA
- * problem, because a take removes all records. Both are also sequentially consistent, for the rule "push, then read
- * whether the owner sleeps or has left" against "write that it sleeps or leaves, then read the inbox" (park.h,
+ * problem, because a take removes all records. Push and take are also sequentially consistent, for the rule "push, then
+ * read whether the owner sleeps or has left" against "write that it sleeps or has left, then read the inbox" (park.h,
  * leave.c).
  */
 #ifndef VERGE_SRC_SERVICE_INBOX_H
@@ -70,7 +71,8 @@ static inline uint32_t verge__chain_pop(verge__chain *chain, const verge__table 
     return index;
 }
 
-/* Sorts by deadline; equal ones keep their order. The owner of the chain may do this, as its records are LINKED. */
+/* Sorts by deadline. Records with equal deadlines keep their order. All records must be LINKED: sorting writes their
+ * links. */
 void verge__chain_sort(verge__chain *chain, const verge__table *table);
 
 static inline void verge__inbox_init(verge__inbox *inbox) {

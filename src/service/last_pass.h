@@ -5,7 +5,8 @@
 
 #include "verge/service.h"
 
-/* What the clock said in the last pass. By the worker's thread. */
+/* The time at which the worker's last pass began or, if later, its last callback returned. Only the worker's thread may
+ * call this. */
 uint64_t verge__worker_last_pass_ns(const verge_worker *worker);
 
 #endif

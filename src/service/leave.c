@@ -14,7 +14,8 @@ typedef struct verge__departure {
     verge__chain chain;
 } departure;
 
-/* Sorts overdue timers to the front, by deadline. Those from the wheel are in order already, the others are not. */
+/* Moves overdue timers to the front, sorted by deadline. All other timers stay in the order in which they were
+ * added. */
 static void sort(departure *departing) {
     const verge_worker *worker = departing->from;
     const verge__table *table = &worker->service->table;
@@ -64,8 +65,8 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     return is_scheduled;
 }
 
-/* Adds a timer from the wheel. Two kinds are not added. A LINKED or SPENT record is already on its way to an inbox. A
- * free record goes to the pool afterwards. */
+/* Adds a timer from the wheel. Two kinds of records are not added. A LINKED or SPENT record is in an inbox or a chain,
+ * or on its way there. A free record goes to the pool afterwards. */
 static void send_timer(departure *departing, verge__timer *timer) {
     if (verge__worker_unlink(departing->from, timer)) {
         add(departing, verge__table_index(&departing->from->service->table, timer));

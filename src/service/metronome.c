@@ -3,26 +3,27 @@
  * The metronome is a thread that publishes the time, so that busy workers need not read the clock in every pass. It
  * also checks for stuck workers. It publishes the time of the clock, and not a count of its own ticks.
  *
- * The metronome sleeps until a worker needs it. A worker needs it after many passes without a wait or, in a service
- * that watches for stuck callbacks, while it runs a callback. If no worker has needed it for a while, it sleeps again.
- * While it sleeps, workers read the clock themselves. They also do so if the published time has not changed for a few
- * passes. So a metronome that falls behind, stalls or dies costs only clock reads.
+ * The metronome rests until a worker needs it. A worker needs it after many passes without a wait or, in a service that
+ * watches for stuck callbacks, while it runs a callback. If no worker has needed it for a while, it rests again. While
+ * it rests, workers read the clock themselves. They also do so if the published time has not changed for a few passes.
+ * So a metronome that falls behind, stalls or dies costs only clock reads.
  *
- * Only the service's own threads use the published time. While there are callbacks to run, they make pass after pass,
- * and each callback ends with a read of the clock. When a pass runs no callback, they wait, and the pass after a wait
- * reads the clock. A thread of the user may do anything between two passes, so each of its passes reads the clock.
+ * In their passes, only the service's own threads use the published time. While there are callbacks to run, they make
+ * pass after pass, and each callback ends with a read of the clock. When a pass runs no callback, they wait, and the
+ * pass after a wait reads the clock. A thread of the user may do anything between two passes, so each of its passes
+ * reads the clock.
  *
- * If no pending timer is due soon, the metronome ticks more slowly: up to 16 times its resolution.
+ * If no pending timer is due soon, the metronome ticks more slowly: after up to 16 resolutions.
  */
 #include <errno.h>
 
 #include "service/park.h"
 
 enum {
-    BUSY_PASSES = 64, /* passes without a wait before a worker needs it */
-    SAME_PASSES = 4,  /* passes with the same published time before a worker reads the clock */
-    IDLE_TICKS = 32,  /* ticks without being needed before it sleeps */
-    SLOWEST = 16,     /* its slowest tick, in resolutions */
+    BUSY_PASSES = 64, /* passes without a wait before a worker needs the metronome; a pass that watches counts twice */
+    SAME_PASSES = 4,  /* passes with the same published time before a worker reads the clock; counted likewise */
+    IDLE_TICKS = 32,  /* ticks at which no worker has needed the metronome before it rests */
+    SLOWEST = 16,     /* its longest sleep between two ticks, in resolutions */
 };
 
 /* ---- the workers' side ---- */
@@ -97,7 +98,7 @@ int verge_service_tick(verge_service *service) {
     return 0;
 }
 
-/* How long to sleep: until the first timer of any worker is due, within bounds. */
+/* How long to sleep before the next tick: until the first timer of any worker is due, but from 1 to 16 resolutions. */
 static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
     uint64_t first_ns = VERGE_NEVER;
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
@@ -129,7 +130,7 @@ static bool is_any_worker_awake(const verge_service *service) {
     return false;
 }
 
-/* Sleeps until a worker needs it. */
+/* Sleeps until a worker needs the metronome, or the service ends. */
 static void rest(verge_service *service) {
     atomic_store_explicit(&service->metronome_is_on, false, memory_order_seq_cst);
     uint32_t signal = atomic_load_explicit(&service->metronome_signal, memory_order_acquire);

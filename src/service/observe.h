@@ -7,7 +7,7 @@
  *
  *   id        of a worker: from 1 to verge__service_seat_count. 0: all threads that are no workers
  *   source    what timers are listed under: a number from 1 to 1023 that stands for a key. The key is the address of a
- *             callback (of a task: of its function) or of a label. Source 0 stands for all keys without a number
+ *             callback (for a task, of its function) or of a label. Source 0 stands for all keys without a number
  */
 #ifndef VERGE_SRC_SERVICE_OBSERVE_H
 #define VERGE_SRC_SERVICE_OBSERVE_H
@@ -30,7 +30,7 @@ enum {
 bool verge__service_show(verge_service *service);
 void verge__service_hide(verge_service *service);
 
-/* For a thread that would destroy the service. */
+/* Whether a scope shows the service. verge_service_destroy asks this. */
 bool verge__service_is_shown(const verge_service *service);
 
 /* ---- workers ---- */
@@ -48,7 +48,7 @@ typedef struct verge__worker_figures {
 uint32_t verge__service_seat_count(const verge_service *service);
 void verge__worker_look_at(const verge_service *service, uint32_t id, verge__worker_figures *ret_figures);
 
-/* False: there is no picture, or the worker has left. */
+/* False: there is no picture, the worker has left, or a new picture was being taken at every try (picture.h). */
 bool verge__worker_picture(const verge_service *service, uint32_t id, verge__picture_copy *ret_copy);
 
 /* After how many ns a callback counts as stuck. 0: callbacks are not watched. */
@@ -59,10 +59,10 @@ uint64_t verge__service_stuck_after(const verge_service *service);
 /* The key of a source; 0: it has none. */
 uint64_t verge__service_source_key(const verge_service *service, uint32_t source);
 
-/* Writes as much as fits of the label of a key, or the name of its function. True: it is a label. */
+/* Writes the label of a key, or the name of its function, cut to `size` bytes. True: it is a label. */
 bool verge__key_name(uint64_t key, char *name, size_t size);
 
-/* The source of a timer, which may have ended. */
+/* The source of a timer. If the timer has ended, this may be the source of a later timer with the same record. */
 uint32_t verge__service_source_of(verge_service *service, verge_timer timer);
 
 /* The two steps by which the number of a source becomes free (sources.h). verge__service_source_leave returns false if
@@ -75,11 +75,11 @@ bool verge__service_source_free(verge_service *service, uint32_t source);
 typedef struct verge__source_counts {
     uint64_t started, cancelled, fired;
     uint64_t ended;   /* firings that were the last of their timer */
-    uint64_t time_ns; /* in the callback */
+    uint64_t time_ns; /* in callbacks */
 } verge__source_counts;
 
-/* Each new value of `look` makes all workers take a picture. The first one also wakes them. 0: nobody looks any
- * more. */
+/* At each new value of `look`, every worker takes a picture in its next pass. The first value after 0 also wakes the
+ * workers. 0: nobody looks any more. */
 void verge__service_look(verge_service *service, uint64_t look);
 
 /* Makes room for the samples of a worker. False: no memory. */
@@ -88,12 +88,13 @@ bool verge__samples_make(verge_service *service, uint32_t id);
 /* Asks for samples: a random one in `weight` events. The weight is a power of two. */
 void verge__samples_ask(verge_service *service, uint32_t id, uint32_t weight);
 
-/* count: what was sampled so far for a source. late: how many of the sampled callbacks began how late, by bucket.
- * False: there are no samples, or no memory for those of this source. */
+/* count: what was sampled so far for a source; a sample counts as many times as its weight says. late: how many of the
+ * sampled callbacks began how late, by bucket; each counts once. False: there are no samples, or no memory for those of
+ * this source. */
 bool verge__samples_count(verge_service *service, uint32_t id, uint32_t source, verge__source_counts *ret_counts);
 bool verge__samples_late(verge_service *service, uint32_t id, uint32_t source, uint32_t ret_late[]);
 
-/* The bucket of a lateness, and the upper bound of a bucket. */
+/* The bucket of a lateness, and the greatest lateness of a bucket. The last bucket also has all that is later. */
 uint32_t verge__late_bucket(uint64_t late_ns);
 uint64_t verge__late_bound(uint32_t bucket);
 
@@ -107,8 +108,9 @@ typedef struct verge__seen_timer {
     bool is_running;
 } verge__seen_timer;
 
-/* Looks at the next records, at most SEEN_AT_ONCE, from the index *next on, and moves *next: to 0 after the last.
- * Returns how many of them have timers that are pending: those are in ret_timers. */
+/* Looks at up to VERGE__SEEN_AT_ONCE records, from the index *next on. Writes those timers that are pending to
+ * ret_timers, and returns how many there are. Moves *next to the first record that it has not looked at, or to 0 after
+ * the last record. */
 size_t verge__service_see(verge_service *service, uint32_t *next, verge__seen_timer ret_timers[VERGE__SEEN_AT_ONCE]);
 
 #endif

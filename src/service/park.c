@@ -13,7 +13,7 @@ void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_sign
     VERGE__STEP("park: signal");
     *ret_signal = atomic_load_explicit(&worker->signal, memory_order_acquire);
     VERGE__STEP("park: say until when");
-    /* Times up to WAKING are long past. No worker sleeps until one of them. */
+    /* The callers do not sleep until a time up to WAKING (pass.c), so until_ns is none of the special values. */
     atomic_store_explicit(&worker->wait_until_ns, until_ns, memory_order_seq_cst);
 }
 
@@ -35,8 +35,9 @@ void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns)
     verge__futex_wait(worker->service, &worker->signal, signal, until_ns);
 }
 
-/* If another thread is in the wake function, sleeps until it has returned. The signal is read before the state is
- * changed. The waking thread adds to the signal after that, so the sleep cannot miss it. */
+/* If another thread is waking the worker, sleeps until the wake function has returned. The signal is read before
+ * wait_until_ns is changed to WAKING_AWAITED. The waking thread sees that change, and then adds to the signal. So the
+ * sleep cannot miss it. */
 void verge__park_end(verge_worker *worker) {
     for (;;) {
         VERGE__STEP("park: end, signal");
@@ -110,10 +111,10 @@ void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uin
 }
 
 /*
- * The thread sleeps on a number that only grows, and not on the word: the word may look the same again when the record
- * belongs to another timer that is waited for. This thread reads the number before it changes the word, and the owner
- * adds to the number after it has changed the word. So if the owner saw WAITED, either the number has changed before
- * the sleep begins, or this thread is woken.
+ * The thread sleeps on a number that only grows, and not on the word. A futex compares 32 bits, and the lower half of
+ * the word may look the same again when the record belongs to another timer that a thread waits for. This thread reads
+ * the number before it changes the word, and the owner adds to the number after it has changed the word. So if the
+ * owner saw WAITED, either the number has changed before the sleep begins, or this thread is woken.
  */
 void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word) {
     verge_worker *owner = verge__service_seat(service, verge__word_owner(*word));

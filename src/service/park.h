@@ -13,9 +13,9 @@
  * Steps 2 and 3 on the left, and 1 and 2 on the right, are sequentially consistent: at least one side sees what the
  * other wrote. A wake between 3 and 4 changes the signal, so 4 does not sleep.
  *
- * In step 3 a worker may also take the records out of the inbox. Then it stays awake only if one of them is due before
- * the time that it wrote in step 2. A record that comes after it took them is pushed after step 2, so its sender sees
- * that time.
+ * In step 3 a worker may also take the records out of the inbox. Then a record keeps it awake only if the record is due
+ * before the time of step 2, or if there were more records than the worker handles at once. A record that comes later
+ * is pushed after step 2, so its sender sees the time of step 2.
  *
  * While wait_until_ns is WAKING, another thread may be in the user's wake function (verge_worker_begin_wait).
  * verge__park_end waits until that function has returned. After that, the user may free what the function uses. If a
@@ -23,7 +23,7 @@
  * when it changes wait_until_ns to AWAKE, and adds to the signal once more.
  *
  * The system call that wakes the worker comes last. A woken worker with a higher priority runs at once, instead of the
- * waking thread. It then finds AWAKE, and does not have to wait, unless its wake function woke it.
+ * waking thread. It then finds AWAKE, and need not wait. Only a worker that its wake function woke may have to wait.
  */
 #ifndef VERGE_SRC_SERVICE_PARK_H
 #define VERGE_SRC_SERVICE_PARK_H
@@ -31,7 +31,7 @@
 #include "base/futex.h"
 #include "service/service_internal.h"
 
-/* Special values of wait_until_ns. As times they are long past, so no worker sleeps until one of them. */
+/* Special values of wait_until_ns. No worker sleeps until one of these times (pass.c). */
 #define VERGE__AWAKE UINT64_C(0)
 #define VERGE__WAKING_AWAITED UINT64_C(1)
 #define VERGE__WAKING UINT64_C(2)
@@ -39,7 +39,8 @@
 /* Steps 1 and 2: writes until when the worker sleeps. */
 void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
 
-/* After verge__park_say: returns whether there is no reason to stay awake, apart from the inbox. */
+/* After verge__park_say: returns whether the worker may sleep. Looks at the orphans, but not into the worker's
+ * inbox. */
 bool verge__park_may_sleep(verge_worker *worker);
 
 /* Steps 1 to 3. False: the worker must stay awake. In either case the caller ends with verge__park_end. */
@@ -56,17 +57,18 @@ void verge__park_wake(verge_worker *worker, uint64_t deadline_ns);
 
 /* ---- the kernel's part (base/futex.h) ---- */
 
-/* Waits while *word == expected, at most until a time on the service's clock. */
+/* Waits while *word == expected, at most until a time on the service's clock. It may return early. */
 void verge__futex_wait(const verge_service *service, _Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
 /*
- * T14: *word says that the owner has claimed this timer or runs its callback. Sleeps until the owner has gone on, or
- * the word has changed, and stores the new word in *word. It may return early, so the caller must check again.
+ * T14: *word says that the owner has claimed this timer or runs its callback. Sleeps until the owner has gone on. Does
+ * not sleep if the word has changed since the caller read it. Stores the present word in *word. It may return early, so
+ * the caller must check again.
  */
 void verge__wait_for_owner(verge_service *service, verge__timer *timer, uint64_t *word);
 
-/* Wakes the threads that wait for a timer: its claim is decided (T4), its callback has returned (T5), or the worker's
- * thread has died in the callback. */
+/* Wakes all threads that wait for timers of this worker. Called when a claim is decided (T4), when a callback has
+ * returned (T5), and when the worker's thread has died in a callback. */
 static inline void verge__worker_release_waiters(verge_worker *worker) {
     (void)atomic_fetch_add_explicit(&worker->returns, 1, memory_order_release);
     verge__futex_wake_all(&worker->returns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs the timers that are due.
+ * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs timers that are due, one batch at most.
  *
  * Due timers run in waves. A wave first runs the timers that came too late for their tick: those that other threads
  * sent, by deadline, and then those that were started here. Then it runs the ticks up to the time at which the wave
- * began. If a callback starts a timer for now or the past, that timer belongs to the next wave, and a wave begins
- * with a new pass. So a timer waits only for timers that were due before it, however many start themselves again, and
+ * began. If a callback starts a timer for now or the past, that timer belongs to the next wave. A pass runs callbacks
+ * of only one wave. So a timer waits only for timers that were due before it, however many start themselves again, and
  * however small the batch is.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum {
     NODES_MOVED_AT_ONCE = 8192, /* how many nodes may move to lower levels in one pass */
-    NODES_SEEN_AT_ONCE = 8192,  /* how many nodes may come up in one pass, those of ended timers included */
+    NODES_SEEN_AT_ONCE = 8192,  /* how many nodes may come up in one run_wave, those of ended timers included */
     NAP_AFTER = 2,              /* so many records since the last sleep make the next sleep a nap */
     NAP_NS = 4000000,
 };
@@ -39,7 +39,7 @@ static bool leave_to_writer(verge__timer *timer, uint64_t *word) {
     return is_on_its_way || verge__word_change(timer, word, *word | VERGE__AGAIN);
 }
 
-/* T4, the first half: after it, no thread writes the deadline. FATE_RAN: the timer is claimed. */
+/* T4, the first half: after it, no other thread writes the deadline. FATE_RAN: the timer is claimed. */
 static fate claim(const verge_worker *worker, verge__timer *timer, uint64_t due_tick, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
     for (;;) {
@@ -135,7 +135,7 @@ static bool finish(verge_worker *worker, verge__timer *timer, uint32_t index) {
     return has_ended;
 }
 
-/* Runs a callback, without any lock and without the turn. */
+/* Runs a callback, without any lock. In a service that watches for stuck callbacks, also without the turn. */
 static void call(verge_worker *worker, verge_callback callback, const verge_firing *firing) {
     verge_service *service = worker->service;
     bool watched = verge__service_watches(service);
@@ -171,7 +171,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
 
 /* ---- one node ---- */
 
-/* Runs a timer that is due at due_tick. If it is still in the wheel, it is taken out. */
+/* Runs a timer if it is due at due_tick. If the timer is still in the wheel then, takes it out first. */
 static fate run_if_due(verge_worker *worker, verge__timer *timer, uint32_t index, uint64_t due_tick) {
     uint64_t word = 0;
     fate outcome = claim(worker, timer, due_tick, &word);
@@ -244,7 +244,7 @@ static bool run_overdue(verge_worker *worker, uint64_t due_tick) {
 
 /* ---- the pass ---- */
 
-/* Begins a wave, unless one is in progress. */
+/* Begins a wave, unless one is in progress. Returns whether it began one. */
 static bool begin_wave(verge_worker *worker, uint64_t target) {
     const verge__calendar *calendar = &worker->calendar;
     bool is_over = worker->overdue_left == 0 && worker->late[1 - worker->late_list] == NULL &&
@@ -356,10 +356,10 @@ uint64_t verge_worker_next_wakeup(verge_worker *worker) {
 
 /*
  * A thread of the service sleeps although records come in all the time. It must not wake up for each of them: a thread
- * that starts and cancels timers would keep it awake, and both would compete for the same cache lines. So when many
- * records came, it naps: it sleeps for NAP_NS at most. During the nap, records that are due later wake it only if there
- * are VERGE__SPENT_BEFORE_WAKE of them. After it has written until when it sleeps, it takes the records that have come
- * (park.h), and stays awake only if one of them is due before that time.
+ * that starts and cancels timers would keep it awake, and both would compete for the same cache lines. So if NAP_AFTER
+ * records have come since its last sleep, it naps: it sleeps for NAP_NS at most. Records that are due after the nap
+ * wake it only if VERGE__SPENT_BEFORE_WAKE records have come. After it has written until when it sleeps, it takes the
+ * records that have come (park.h). A record then keeps it awake only if the record is due before that time.
  */
 static bool begin_sleep(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
     if (!worker->naps) {

@@ -19,7 +19,7 @@ uint32_t verge__coming_bucket(uint64_t ahead_ns) {
     return bucket;
 }
 
-/* How long after now a slot starts. */
+/* How long after now a slot starts. 0: it has started. */
 static uint64_t ahead_of(const verge__calendar *calendar, const verge__level *level, uint32_t slot, uint64_t now_ns) {
     const uint64_t here = calendar->cursor >> level->shift;
     const uint64_t position = here + ((slot - (uint32_t)here) & level->mask);
@@ -33,8 +33,8 @@ typedef struct verge__sketch {
     uint64_t coming[VERGE__COMING_BUCKETS];
 } sketch;
 
-/* How many nodes a slot has, about. The nodes of a slot of level 0 are counted, up to a bound for each lane. For upper
- * levels the calendar has a number that is at least the true one (C6). */
+/* About how many nodes a slot has. If the level has counts, takes the count of the slot, which may be too high (C6).
+ * Otherwise counts the nodes, up to a bound for each lane. */
 static uint64_t nodes_of(const verge__level *level, uint32_t slot) {
     enum { COUNTED_MAX = 256 };
     if (level->counts != NULL) {

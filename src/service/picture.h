@@ -46,10 +46,11 @@ typedef struct verge__picture_copy {
     uint64_t coming[VERGE__COMING_BUCKETS];
 } verge__picture_copy;
 
-/* bounds[i] is the upper bound of bucket i + 1. Bucket 0 is for what is overdue. */
+/* verge__coming_bounds[i] is the upper bound of bucket i + 1. Bucket 0 is for timers that are overdue; in a picture it
+ * is empty. */
 extern const uint64_t verge__coming_bounds[VERGE__COMING_BUCKETS - 2];
 
-/* The bucket of what is due `ahead_ns` from now. */
+/* The bucket of what is due `ahead_ns` from now: never bucket 0. */
 uint32_t verge__coming_bucket(uint64_t ahead_ns);
 
 void verge__picture_take(verge__picture *picture, const verge__calendar *calendar, uint64_t now_ns);

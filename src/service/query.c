@@ -6,8 +6,8 @@
 #include "base/sized.h"
 #include "service/service_internal.h"
 
-/* The worker that owns a timer. Timers sent on by a worker that has left have no owner until another worker takes
- * them. */
+/* The id of the worker that owns a timer. 0: none. A timer that a leaving worker has sent on has no owner until another
+ * worker takes it. */
 static uint32_t worker_of(const verge_service *service, uint64_t word) {
     const verge_worker *worker = verge__service_seat(service, verge__word_owner(word));
     bool is_there =

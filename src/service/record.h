@@ -9,10 +9,10 @@
  *               RUNNING    its callback is running, on the owner
  *               SPENT      ended, but its link is still in use; the thread that takes it from its list frees it.
  *                          Or no generation is left, and it stays SPENT (free.c)
- *   LINKED      its link is in use: it is in an inbox, or on its way there
+ *   LINKED      its link is in use: it is in an inbox, on its way there, or in a chain of the worker that took it
  *   WRITING     a thread is writing its deadline; only that thread may end the write
  *   AGAIN       RUNNING: it was reset, and will be scheduled when the callback has returned
- *               SCHEDULED WRITING: it came up while its deadline was being written, and is in no wheel any more; the
+ *               SCHEDULED WRITING: it came up while its deadline was being written, so it may be in no wheel; the
  *               writing thread sends it to its owner
  *   QUIT        it was cancelled, but RUNNING, WRITING or CLAIMED kept it from ending at once
  *   SHUT        it cannot be reset any more
@@ -24,8 +24,8 @@
  * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so a handle fits exactly one
  * life of a record. State, flags, owner and generation are one word, so a thread that changes the word has seen all of
  * them. But the deadline is not in the word: after a reset, the word may look as before. So the thread that runs a
- * timer reads the deadline again while no thread may write it (T4). Every transition is a compare-and-swap, except
- * where no other thread may change the word (T1, T2).
+ * timer reads the deadline again while no other thread may write it (T4). Every transition is a compare-and-swap,
+ * except where no other thread may change the word (T1, T2; also in free.c, and T3 of a SPENT orphan).
  *
  *       function        from                       to                             who            order    pairs with
  *   T1  start, bound    FREE                       SCHEDULED                      owner          relaxed  (see publish)
@@ -35,11 +35,11 @@
  *                       RUNNING LINKED             RUNNING, the same owner
  *   T4  claim           SCHEDULED, not WRITING     + CLAIMED                      owner          acq_rel  T1 T10 T11
  *       run             SCHEDULED CLAIMED          RUNNING; - CLAIMED if it was   owner          acq_rel  T8 T14
- *                                                    reset; QUIT: as T6
+ *                                                    reset; QUIT: as T5
  *       leave to writer SCHEDULED WRITING          + AGAIN, unless LINKED         owner          acq_rel  T11
  *   T5  return          RUNNING                    FREE; SPENT if LINKED          owner          acq_rel  T9 T11
- *                       RUNNING AGAIN or WRITING,  SCHEDULED                      owner
- *                         or periodic, not QUIT
+ *                       RUNNING WRITING, or AGAIN, SCHEDULED                      owner
+ *                         or not QUIT and periodic
  *   T6  cancel, bound   SCHEDULED                  FREE                           owner          relaxed  T11, query
  *       (below)
  *   T7  cancel, remote  SCHEDULED                  SPENT LINKED, pushed           any            acq_rel  T3
@@ -47,14 +47,15 @@
  *   T8  cancel          SCHEDULED WRITING/CLAIMED  + QUIT                         any            acq_rel  T4 T11
  *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
  *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
- *                         not WRITING, not CLAIMED
+ *                         not WRITING, CLAIMED, SHUT
  *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   beginner       acq_rel  T3 T4
  *                                                    LINKED if it is earlier now,
- *                                                    or was AGAIN
+ *                                                    or was AGAIN; not by owner
  *                       SCHEDULED WRITING QUIT     as T6, T7
  *                       RUNNING WRITING            - WRITING + AGAIN, unless QUIT
- *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED, pushed;      owner          acq_rel  T3
- *                                                    rescue: owner = rescuer
+ *   T12 leave, rescue   SCHEDULED                  SCHEDULED LINKED; leave:       owner, or      acq_rel  T3
+ *                                                    pushed; rescue: owner =        rescuer
+ *                                                    rescuer
  *   T13 shut            as T8, T9                  + SHUT as well                 any            acq_rel  T10
  *   T14 wait            RUNNING or CLAIMED         + WAITED                       any            acq_rel  T4 T5
  *
@@ -62,13 +63,13 @@
  *   deadline       writes: the thread that holds WRITING or CLAIMED; before T1, T2 the starter. Reads: any thread
  *                  (atomic).
  *   link           the thread that set LINKED, until it has pushed the record; then the thread that took the record
- *                  from that list. Of a FREE record: the owner of the free list.
+ *                  from that list. Of a FREE record: the thread that moves it to or from the pool.
  *   node.next, node.pprev
- *                  the owner, LINKED or not. When the owner changes (T3), the record is in no list: T12 takes it out of
- *                  the old owner's wheel, and so does a worker that leaves or gives a free record away.
+ *                  the owner, LINKED or not. When the owner changes, the record is in no wheel: it was taken out of the
+ *                  old owner's wheel when that worker left, or by the rescuer, or before it went to the pool.
  *   callback, argument, period, policy, source
- *                  written only before T1, T2. Any thread reads them (atomic), and then checks that the generation is
- *                  still the same.
+ *                  written only before T1, T2. Any thread may read them (atomic). They belong to one timer only if the
+ *                  generation is still the same after the reads.
  *
  * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: the place of a timer
  * in the wheel, and its link if it is not LINKED, belong to the owner. But the owner uses the record again. What it
@@ -84,9 +85,10 @@
  *
  * Why a place in the wheel comes up in time. While a record is SCHEDULED, not LINKED and not WRITING, its place comes
  * up no later than its deadline: the owner files the record there. If another thread makes the deadline earlier, that
- * thread LINKs the record (T11), and the owner files it anew (T3). The owner itself files it anew at once. A record
- * that ends in this state (T6) may keep its place, and its deadline: a later timer of this record uses the place, if
- * its deadline is no earlier. A record that ends in another way is taken out first.
+ * thread LINKs the record (T11), and the owner files it anew (T3). If the owner itself makes the deadline earlier, it
+ * files the record anew at once. A record that ends in this state (T6) may keep its place, and its deadline. The next
+ * timer of this record uses the place, if the deadline of that timer is no earlier. A record that ends in another way
+ * is taken out before it is free.
  */
 #ifndef VERGE_SRC_SERVICE_RECORD_H
 #define VERGE_SRC_SERVICE_RECORD_H
@@ -154,7 +156,7 @@ static inline verge_timer verge__word_handle(uint64_t word, uint32_t index) {
     return (word & VERGE__GENERATION_MASK) | index;
 }
 
-/* The word of a record that has ended: SPENT if its link is in use, otherwise FREE. */
+/* The word of a record whose timer ends: SPENT if its link is in use, otherwise FREE. */
 static inline uint64_t verge__word_ended(uint64_t word) {
     uint64_t kept = word & (VERGE__GENERATION_MASK | VERGE__OWNER_MASK | VERGE__LINKED);
     return kept + VERGE__GENERATION_ONE + ((word & VERGE__LINKED) != 0 ? VERGE__SPENT : VERGE__FREE);
@@ -171,8 +173,9 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* T1: the record is free, and belongs to the caller. Relaxed: another thread gets the handle from the thread that
- * started the timer, or takes the owner's turn. Both order what was written before. */
+/* T1, and other changes of a word that only the caller may change. Relaxed: another thread gets the handle from the
+ * thread that started the timer, takes the owner's turn, or gets the record from the pool. All three order what was
+ * written before. */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     VERGE__STORE_RELAXED(&timer->word, to);
@@ -192,7 +195,7 @@ static inline void verge__timer_set_deadline(verge__timer *timer, uint64_t deadl
     verge__store_relaxed_plain(&timer->node.deadline_ns, deadline_ns);
 }
 
-/* The deadline, read sequentially consistent (reset.c, wake_owner). */
+/* Reads the deadline, sequentially consistent (reset.c, wake_owner). */
 static inline uint64_t verge__timer_latest_deadline(const verge__timer *timer) {
     return __atomic_load_n(&timer->node.deadline_ns, __ATOMIC_SEQ_CST);
 }

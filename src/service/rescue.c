@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Workers that are stuck in a callback are reported, and another worker (the rescuer) runs their due timers. While a
- * callback runs, the turn of its worker is laid down. The rescuer takes it, moves the due timers to its own wheel, as
- * if they had come through its inbox, and lays the turn down again. If the callback holds the turn at that moment, the
- * rescuer tries again in its next pass.
+ * callback runs, the turn of its worker is laid down. The rescuer takes the turn, takes over the due timers and all
+ * records of the stuck worker's inbox, as if they had come through its own inbox, and lays the turn down again. If the
+ * callback holds the turn at that moment, the rescuer tries again in its next pass.
  */
 #include "service/park.h"
 #include "service/turn.h"
@@ -86,7 +86,7 @@ static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__time
     }
 }
 
-/* Takes the late timers, of this wave and the next, and those that are due. */
+/* Moves the late timers, of this wave and the next, and those that are due: a bounded number. */
 static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {
@@ -106,7 +106,8 @@ static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last
     }
 }
 
-/* Moves the records that were sent to a stuck worker. If a record is also in its wheel, it is taken out. */
+/* Moves the records that were sent to a stuck worker. If a record is also in that worker's wheel, takes it out
+ * first. */
 static void rescue_chain(verge_worker *rescuer, verge_worker *stuck, verge__chain *chain) {
     const verge__table *table = &rescuer->service->table;
     while (chain->count > 0) {

@@ -7,24 +7,24 @@
  *               filing.c). Any other thread takes a record from the pool, and pushes it into a worker's inbox
  *   pass        a worker takes the records of its inbox, then the nodes of each tick that has come, and runs the
  *               callbacks of the timers that are due (pass.c)
- *   cancel      changes the record's word. The owner frees the record at once. Another thread sends it to the owner
- *               through the inbox (cancel.c). The node of a free record keeps its place, for the next start
- *   reset       writes the deadline. If it is earlier than before, the record goes to the owner's inbox, and the owner
- *               files its node for the new deadline (reset.c)
- *   leave       all timers of a worker go to the inboxes of the others (leave.c)
+ *   cancel      changes the record's word (cancel.c). If the owner cancels, it frees the record at once, and the node
+ *               keeps its place for the next start. Any other thread sends the record to the owner through the inbox
+ *   reset       writes the deadline (reset.c). If it is earlier than before, the owner files the node anew. If another
+ *               thread resets the timer, the record goes through the owner's inbox for that
+ *   leave       all timers of a worker go to the inboxes of the others or, without any, to the orphans (leave.c)
  *
  * The wheel of a worker is a calendar (calendar/calendar.h), the part of the single-threaded wheel that files nodes
  * by tick. All workers share the table of records. The word of a record says in whose wheel it is (record.h).
  *
  * Only the thread that holds a worker's turn may touch the worker's own part. Usually this is the worker's thread. But
  * in a service that watches for stuck callbacks, the turn is laid down while a callback runs. A rescuer, or the
- * callback when it starts a timer, then takes it by a compare-and-swap (turn.h).
+ * callback when it starts, cancels or resets a timer, then takes the turn by a compare-and-swap (turn.h).
  *
  * Invariants
- *   S1  a record has at most one link in use (record.h, LINKED)
- *   S2  a SCHEDULED record that is not LINKED is in its owner's wheel, at a tick no later than its deadline's; unless
- *       it is WRITING and AGAIN: then a thread is about to send it to its owner
- *   S3  only the thread that took a record from an inbox changes its owner field
+ *   S1  by its link, a record is in at most one list; in an inbox only while it is LINKED (record.h)
+ *   S2  a SCHEDULED record that is neither LINKED nor WRITING is in its owner's wheel: at a tick no later than its
+ *       deadline's, or among the late timers. Exception: the thread that holds the owner's turn is just handling it
+ *   S3  only a thread that took a timer's record from a list (T3), or rescues it (T12), changes its owner field
  *   S4  started = pending + ended + cancelled
  *   S5  a node in a wheel belongs to a timer, to a cancelled record on its way back, or to one of the worker's free
  *       records, which are at most VERGE__FREE_KEPT
@@ -43,7 +43,7 @@
 enum {
     VERGE__CACHE_LINE = 128,         /* processors fetch pairs of lines */
     VERGE__SPENT_BEFORE_WAKE = 1024, /* so many records in the inbox, usually spent ones, wake a sleeping worker */
-    VERGE__ORPHANS_MIN = 3072,       /* while there are no more orphans, nobody looks for cancelled ones */
+    VERGE__ORPHANS_MIN = 3072,       /* with so many orphans or fewer, nobody looks for cancelled ones */
     VERGE__FRESH_AT_ONCE = 1024,     /* new records that a worker takes at once */
     VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them move to or from the pool at once */
 };
@@ -98,16 +98,16 @@ typedef struct verge__shown {
     _Atomic uint32_t fires_left;
 } verge__shown;
 
-/* The padding keeps fields that different threads write in different cache lines.
+/* The padding puts fields that different threads write into different cache lines.
  * NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct verge_worker {
-    /* ---- the worker's own part: only for the thread that holds the turn ---- */
+    /* ---- the worker's own part: for the thread with the turn; others use only atomic and constant fields ---- */
     verge_service *service;
     /* The address of the service, if the short ways apply: the service has no cap, does not watch callbacks, and takes
      * no samples of starts now. Otherwise the address of this worker, which equals no service. */
     _Atomic uint64_t short_way_service;
-    /* As short_way_service, for cancel. Its short way needs a machine instruction (base/exchange.h), and is off while
-     * samples of cancels are taken. */
+    /* As short_way_service, but for cancel. It is also the worker's address if the machine has no instruction for a
+     * compare-and-swap (base/exchange.h), and depends on samples of cancels, not of starts. */
     _Atomic uint64_t short_way_service_with_cas;
     verge_worker *bound_next; /* in the list of workers that this thread is bound to */
     uint64_t part_mask;       /* the bits of a time below one tick */
@@ -123,10 +123,10 @@ struct verge_worker {
     uint32_t id;
     _Atomic uint32_t free_count;
     /* How many free records the worker has, plus the timers in its wheel. A timer that another thread has cancelled
-     * counts until its record comes back through the inbox. */
+     * counts until its node comes up, or its record comes back through the inbox. */
     verge__counter held;
     /* Timers that were filed too late for their tick: late[late_list] for the next wave, the other list for this
-     * wave. Those of the tick that was taken last are in the calendar's due_slot. */
+     * wave. The timers of the tick that was taken last are in the calendar's due_slot. */
     verge__node *late[2];
     uint8_t late_list;
     uint64_t wave_end;       /* ticks from here on belong to the next wave (pass.c) */
@@ -134,11 +134,11 @@ struct verge_worker {
     uint32_t received_count; /* records that it took from the inbox since it last went to sleep */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
     uint32_t overdue_left; /* how many of them belong to this wave */
-    uint64_t now_ns;       /* of the last pass */
-    uint64_t rescued_ns;   /* of the last pass of another worker that took ticks here (rescue.c) */
+    uint64_t now_ns;       /* when the last pass began or, if later, its last callback returned */
+    uint64_t rescued_ns;   /* now_ns of the last other worker that took ticks here (rescue.c) */
     uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
-    uint32_t same_count;   /* passes with this published_ns, since the worker last read the clock */
-    uint32_t busy_count;   /* passes without a wait */
+    uint32_t same_count;   /* reads of this same published_ns, since the worker last read the clock */
+    uint32_t busy_count;   /* reads of the time, since it last waited or wanted the metronome */
     void (*wake)(void *context);
     void *wake_context;
     uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
@@ -152,7 +152,7 @@ struct verge_worker {
 
     /* ---- for any thread ---- */
     _Alignas(VERGE__CACHE_LINE) verge__inbox inbox;
-    _Atomic bool has_living_thread; /* bound to a living thread; other threads must not leave for it */
+    _Atomic bool has_living_thread; /* bound to a living thread; other threads must not make it leave */
     _Atomic uint64_t wait_until_ns; /* park.h */
     _Atomic uint32_t signal;        /* park.h */
     _Atomic uint32_t seat_state;    /* verge__seat_state */
@@ -169,7 +169,7 @@ struct verge_worker {
     pthread_t thread;
     bool has_thread; /* `thread` must be joined; under the service's lock */
 
-    /* Last, and in lines that nobody writes while nobody looks. */
+    /* Last, and in cache lines that no thread writes while nobody looks. */
     _Alignas(VERGE__CACHE_LINE) verge__shown shown;
 };
 
@@ -183,7 +183,7 @@ typedef struct verge__ending_thread {
 struct verge_service {
     verge__table table;
     verge_service_options options;
-    verge_allocator allocator; /* the user's; counts `bytes` */
+    verge_allocator allocator; /* calls the user's, and counts `bytes` */
     uint8_t shift;
     bool is_clock_monotonic; /* the clock is the monotonic one: the kernel can wait on it */
     bool is_clock_realtime;  /* the kernel can wait on this one, too, but somebody may set it */
@@ -209,7 +209,7 @@ struct verge_service {
     _Atomic uint64_t metronome_ticks;
     bool has_metronome_thread;
     pthread_t metronome_thread;
-    pthread_mutex_t lock; /* for joining, leaving and threads. No thread waits for another while it holds it */
+    pthread_mutex_t lock; /* for joining, leaving and threads. No thread waits for another while it holds the lock */
     verge__ending_thread *ending_threads;
 
     /* sources.h */
@@ -221,7 +221,7 @@ struct verge_service {
     verge__sources sources;
 };
 
-/* Whether the short ways apply. The thread that asks for samples (sources.h) may change it at any time. */
+/* Whether the short ways apply. The thread that asks for samples (sources.h) may switch them off at any time. */
 static VERGE__ALWAYS_INLINE bool verge__short_way_applies(const _Atomic uint64_t *short_way_service,
                                                           const void *service) {
     return verge__load_relaxed(short_way_service) == (uint64_t)(uintptr_t)service;
@@ -241,7 +241,7 @@ static inline bool verge__service_refuses(const verge_service *service, uint64_t
     return deadline_ns - 1 < service->refused_ns;
 }
 
-/* The first tick at or after a deadline. The end of time has a tick as well. */
+/* The first tick at or after a deadline. Any deadline has one: the sum does not overflow. */
 static inline uint64_t verge__worker_tick(const verge_worker *worker, uint64_t deadline_ns) {
     return (deadline_ns >> worker->shift) + ((deadline_ns & worker->part_mask) != 0 ? 1 : 0);
 }
@@ -315,8 +315,8 @@ int verge__forget_bound_in_child(void);
 /* Called in the child of a fork: forgets the threads that wait in cancel_wait, as they do not exist there. */
 void verge__forget_waiting(void);
 
-/* Whether the service is the parent's, and this process is the child of a fork: it has none of the service's
- * threads. */
+/* Whether this process is the child of a fork, and the service belongs to the parent. The child has none of the
+ * service's threads. */
 static inline bool verge__service_is_forked(const verge_service *service) {
     return service->forks != verge__forks();
 }
@@ -336,7 +336,7 @@ verge_worker *verge__exchange_bound(verge_worker *workers);
 
 /* ---- sources.c ---- */
 
-/* Stores in short_way_service whether the short ways apply now. */
+/* Stores in short_way_service and short_way_service_with_cas whether the short ways apply now. */
 void verge__worker_set_short_ways(verge_worker *worker);
 
 /* Called in a pass when the service's `look` has changed. Takes a picture, unless nobody looks any more (0). */
@@ -346,7 +346,8 @@ void verge__worker_note_look(verge_worker *worker, uint64_t look);
 void verge__worker_poke(verge_worker *worker, uint32_t weight);
 void verge__service_poke(verge_service *service, uint32_t weight);
 
-/* Count for the source, if samples are still wanted. The timer of a start is not published yet. */
+/* Count an event for its source, if it is drawn and samples are still wanted. The timer of a start is not published
+ * yet. */
 void verge__sample_start(verge_service *service, verge_worker *bound, const verge__timer *timer);
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source);
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended);
@@ -378,7 +379,8 @@ static inline bool verge__samples_cancels(const verge_service *service, const ve
 int verge__worker_init_wheel(verge_worker *worker, uint64_t now_ns);
 void verge__worker_deinit_wheel(verge_worker *worker);
 
-/* Files a timer at its deadline's tick. If the timer is filed already, takes it out first. */
+/* Files a timer at its deadline's tick or, if it is too late for that tick, for the next wave. If the timer is filed
+ * already, takes it out first. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer);
 
 /* Takes one of this worker's timers out of the wheel, if it is there. */
@@ -434,29 +436,30 @@ uint32_t verge__service_pick(const verge_service *service);
  * the work in its next pass. But that may be late: it may be in a callback, or have no processor. */
 void verge__wake_one(verge_service *service);
 
-/* T3: takes a record that came through a list. True: it is now a timer of this worker, and must be filed. */
+/* T3: takes a record that came through a list. True: it is now a timer of this worker, and must be filed or run. */
 bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index);
 
-/* Handles records that have come through the inbox, a bounded number of them. */
+/* Takes the inbox and the orphans, and handles a bounded number of the records that have come. */
 void verge__worker_receive(verge_worker *worker);
 
 /* ---- ending a timer ---- */
 
 /* T6, T7: the caller has ended a SCHEDULED timer. `word` is its word before that. Frees the record, or sends it to its
- * owner. */
+ * owner. If it was LINKED, does nothing: the thread that takes it from its list frees it. */
 void verge__free_or_send(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index,
                          uint64_t word);
 
 /* ---- leave.c, rescue.c, metronome.c ---- */
 
-/* T12, after a timer was taken out of the wheel. True: it was SCHEDULED and not LINKED, and the caller must push it. */
+/* T12, after a timer was taken out of the wheel. True: it was SCHEDULED and not LINKED, and the caller must send it
+ * on. */
 bool verge__worker_unlink(verge_worker *worker, verge__timer *timer);
 
 /* Joins, for a thread of the service or of the user. */
 int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
                         verge_worker **ret_worker);
 
-/* A watched callback has returned, or its thread has died. */
+/* Called when a watched callback has returned, or its thread has died in it. */
 void verge__worker_end_watch(verge_worker *worker);
 
 /* Reports stuck workers, and wakes a worker to rescue their due timers. */

@@ -89,7 +89,7 @@ void verge__worker_set_short_ways(verge_worker *worker) {
 void verge__worker_note_look(verge_worker *worker, uint64_t look) {
     verge__samples *samples = atomic_load_explicit(&worker->shown.samples, memory_order_acquire);
     if (samples == NULL) {
-        return; /* scope's thread is about to allocate it */
+        return; /* scope's thread is about to allocate them, or has no memory; the next pass tries again */
     }
     worker->shown.look_seen = look;
     if (look != 0) {
@@ -112,7 +112,8 @@ void verge__service_poke(verge_service *service, uint32_t weight) {
     atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
 }
 
-/* NULL: there are no samples, or the scope's thread has not seen the source yet. Then the event is no sample. */
+/* NULL: scope's thread has not allocated the samples of the worker, or those of this source. Then the event is no
+ * sample. */
 static verge__source_samples *samples_of(verge__samples *samples, uint32_t source) {
     return samples == NULL                  ? NULL
            : source == VERGE__SOURCE_OTHERS ? &samples->others
@@ -146,7 +147,7 @@ static verge__samples *sample_of(verge_worker *worker, _Atomic uint32_t *left, u
     return is_drawn(count, *ret_weight) ? atomic_load_explicit(&worker->shown.samples, memory_order_acquire) : NULL;
 }
 
-/* If no more samples are wanted, the short ways apply again. */
+/* If no more samples of this kind of event are wanted, switches the short ways on again. */
 static void end_samples(verge_worker *worker, const _Atomic uint32_t *left) {
     if (left_of(left) == 0 && worker->has_short_ways) {
         verge__worker_set_short_ways(worker);

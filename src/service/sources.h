@@ -25,9 +25,9 @@
  * Which thread may touch what
  *   keys      any thread: from 0 to a key, by compare-and-swap. Only the scope's thread makes it 0 again, in two steps:
  *             first it marks the key as leaving. A thread that looks for the key takes the mark off. If the mark is
- *             still there some rounds of the walk later, and no timer has the source, the number is free. Relaxed:
- *             nothing else depends on keys. A thread that has found a number and then stops for all that time may
- *             start a timer that is listed under the wrong name; nothing else happens.
+ *             still there 5 seconds later, and a round of the walk finds no timer of the source, the scope's thread
+ *             frees the number. Relaxed: nothing else depends on keys. A thread that has found a number and then stops
+ *             for all that time may start a timer that is listed under the wrong name; nothing else happens.
  *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
  *             overwrite what the other has stored. That does no harm: no samples are taken until the next poke, or one
  *             more call goes the long way, and finds that no samples are wanted.
@@ -76,7 +76,7 @@ typedef struct verge__samples {
     verge__picture picture;
 } verge__samples;
 
-/* The source of a key: it gets a number if it has none. */
+/* The source of a key. If the key has no number, it gets one. VERGE__SOURCE_OTHERS: no number was free for it. */
 uint32_t verge__source_find(verge__sources *sources, uint64_t key);
 
 /* The first step to free the number of a source: marks its key as leaving. False: the key has that mark

@@ -55,8 +55,8 @@ static VERGE__ALWAYS_INLINE void give_handle(verge_timer *ret_timer, verge_timer
     }
 }
 
-/* The short way of the bound worker, for a timer that runs once: no lock, no loop, no call. False: it does not apply,
- * and nothing has changed. */
+/* The short way of the bound worker, for a timer that runs once: no lock, no loop, and usually no call. False: it does
+ * not apply, and nothing has changed. */
 static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service, verge_worker *worker,
                                                     uint64_t deadline_ns, verge_callback callback, void *argument,
                                                     uint32_t source, verge_timer *ret_timer) {

@@ -79,7 +79,7 @@ static int grow(verge__table *table) {
     return 0;
 }
 
-/* The next record that was never used. */
+/* Takes the next record that was never used. Under the lock. */
 static int take_fresh(verge__table *table, uint32_t *ret_index) {
     uint32_t index = table->next;
     const verge__table_part *part = segment_part(table, index >> VERGE__TABLE_SEGMENT_BITS);

@@ -15,7 +15,7 @@
  *
  * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
  * were stored (release). `known` and `fresh` are stored after that. A handle whose index is not below them was never
- * issued. A thread that made up a handle, and finds its index below them, sees an initialised record
+ * issued. A thread that made up a handle, and finds its index below `known`, sees an initialised record
  * (verge__table_has).
  */
 #ifndef VERGE_SRC_SERVICE_TABLE_H
@@ -47,7 +47,7 @@ typedef struct verge__table {
     verge__table_group first_group; /* for the first 8 million records, which are found with one step less */
     _Atomic uint32_t fresh;         /* indexes from here on were never handed out */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
-    pthread_mutex_t lock;      /* for the fields below */
+    pthread_mutex_t lock;      /* for pool, pool_count and next */
     uint32_t pool;             /* free records, linked */
     _Atomic size_t pool_count; /* also read without the lock */
     uint32_t next;             /* the first record that was never handed out */
@@ -138,8 +138,8 @@ static inline verge__timer *verge__table_find(const verge__table *table, verge_t
     return is_odd && verge__table_has(table, (uint32_t)handle, &timer) ? timer : NULL;
 }
 
-/* The error for a handle that no pending timer has, from its record's word: the timer has ended, or the handle was
- * never issued. */
+/* The error for a handle that no pending timer has, from its record's word. -ENOENT: the timer has ended. -EBADF: the
+ * handle was never issued. */
 int verge__table_why_not(uint64_t word, verge_timer handle);
 
 /* The next index; skips the gaps. */

@@ -5,13 +5,13 @@
  * If a service does not watch for stuck callbacks, the worker's thread always holds the turn. Otherwise the thread lays
  * the turn down while a callback runs, and takes it again for each call that the callback makes on this worker:
  *
- *     HELD, AWAITED -> LAID     verge__turn_lay_down    release: the next holder sees
- *     LAID -> HELD              verge__turn_take   acquire: what this one did
+ *     HELD, AWAITED -> LAID     verge__turn_lay_down    release: the next holder sees what this one did
+ *     LAID -> HELD              verge__turn_try_take    acquire
  *     HELD -> AWAITED           verge__turn_await
  *
- * A rescuer holds the turn for a bounded batch of timers, and runs no callback meanwhile. If the worker's thread finds
- * that a rescuer holds the turn, it changes it to AWAITED, and sleeps. If a rescuer finds the turn taken, it tries
- * again in its next pass.
+ * A rescuer runs no callback while it holds the turn. If the worker's thread finds that a rescuer holds the turn, it
+ * changes the turn to AWAITED, and sleeps. If a rescuer finds that the worker's thread holds the turn, it tries again
+ * in its next pass.
  */
 #ifndef VERGE_SRC_SERVICE_TURN_H
 #define VERGE_SRC_SERVICE_TURN_H
@@ -36,7 +36,7 @@ static inline void verge__turn_lay_down(verge_worker *worker) {
     }
 }
 
-/* Sleeps until the turn is laid down. At most one thread waits for a turn. */
+/* Sleeps until the turn is laid down. It may return early. At most one thread waits for a turn. */
 static inline void verge__turn_await(verge_worker *worker) {
     uint32_t turn = VERGE__TURN_HELD;
     VERGE__STEP("turn: await");
@@ -53,7 +53,8 @@ static inline void verge__turn_take(verge_worker *worker) {
     }
 }
 
-/* For the worker's thread: takes the turn if it is inside a callback. Otherwise it has the turn already. */
+/* For the worker's thread: takes the turn if the thread is inside a watched callback. Otherwise it has the turn
+ * already. */
 static inline void verge__turn_begin(verge_worker *worker) {
     if (VERGE__UNLIKELY(worker->is_in_callback && verge__service_watches(worker->service))) {
         verge__turn_take(worker);
