@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The public calls. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
- * transaction, the thread of the handler makes the call itself, in that transaction. */
+/* The public calls on timers. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
+ * transaction, the thread of the handler makes the call itself, in that transaction. verge_durable_start_in makes the
+ * call in the caller's transaction. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static int refuse_rule(verge_durable *durable, const char *text, int error) {
                     : verge__refuse(durable, error, "there is no time zone \"%s\" on this machine", rule.zone);
 }
 
-/* A timer with a rule and without a time is due when the rule next comes. */
+/* Checks the row's rule, if there is one. A timer with a rule and without a time is due when the rule next comes. */
 static int give_first_tick(verge_durable *durable, verge__row *row) {
     if (row->rule == NULL) {
         return 0;
@@ -150,8 +151,8 @@ static void wait_for(verge__call *call) {
 }
 
 /* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
- * call is withdrawn. If the writer has begun with the call already, the task waits until it is done, which takes one
- * commit. */
+ * call is withdrawn. If the writer has begun with the call already, the thread of the task is blocked until this try
+ * has ended. After that, the call is not tried again. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
     char item;
     const int error = verge_channel_receive(call->channel, &item, VERGE_NEVER);
@@ -200,7 +201,7 @@ int verge__perform(verge_durable *durable, verge__call *call) {
     return result;
 }
 
-/* ---- rows that are there now ---- */
+/* ---- rows that were committed ---- */
 
 verge__row verge__moved_row(const verge__change *change) {
     return (verge__row){
@@ -259,14 +260,14 @@ int verge__notify_near(verge_durable *durable, verge__connection *connection, ve
     return error;
 }
 
-/* ---- schedule ---- */
+/* ---- start ---- */
 
 int verge__find_taken(verge__row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (rows[i].outcome == VERGE__ID_TAKEN && rows[i].is_new) {
             return VERGE__ID_TAKEN;
         }
-        /* If the id is taken now, the caller gave it. */
+        /* An id that is taken here was given by the caller. */
         rows[i].outcome = rows[i].outcome == VERGE__ID_TAKEN ? -EEXIST : rows[i].outcome;
     }
     return 0;
@@ -300,7 +301,7 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
 
 /* Returns whether a timer of the batch still needs the row's key. The batch has deleted the row of that timer, but may
  * insert it again with its key: if its handler returns RETRY, or the timer recurs. A handler may use the key of its own
- * timer if this does not recur, to start the next timer of a chain. */
+ * timer if that timer does not recur: so it starts the next timer of a chain. */
 static bool is_taken_in_batch(const verge__current *current, const verge__row *row) {
     const verge__row *found =
         row->key == NULL ? NULL : verge__find_in_batch(current, 0, row->handler, row->key, row->key_size);
@@ -321,7 +322,7 @@ static int insert_in_handler(verge__current *current, verge__row *rows, size_t c
     return error;
 }
 
-/* Schedules in the transaction of the handler that runs on this thread. */
+/* Starts timers in the transaction of the handler that runs on this thread. */
 static int schedule_in_handler(verge__current *current, verge__row *rows, size_t count) {
     verge_durable *durable = current->firer->durable;
     verge__connection *connection = current->firer->connection;
@@ -391,8 +392,8 @@ int verge_durable_start_many(verge_durable *durable, const verge_durable_request
     return error != 0 ? error : scheduled;
 }
 
-/* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: this is not possible, since the
- * writer would wait for the caller's transaction; or the transaction is on another server than the node's. */
+/* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: it cannot wait, since the writer
+ * would wait for the caller's transaction (SQLite); or the transaction is on another server than the node's. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
     const bool is_same = durable->ids.server_id == connection->server_id;

@@ -2,8 +2,8 @@
 /*
  * Settings of handlers for the whole cluster: pauses and limits. The settings of a handler are a row of verge_control,
  * which anybody may change. When a node renews its lease, it reads these rows if they have changed. A notification
- * makes it renew at once. A node reads the rows before it owns a shard, so it never runs a handler that was paused
- * before.
+ * makes the node renew at once. A node reads the rows before it owns a shard, so it never runs a handler that was
+ * paused before the node was opened.
  */
 #define _GNU_SOURCE
 

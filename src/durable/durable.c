@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options, open and close; registering handlers; functions that all parts share. */
+/* Options, open and close, migrate and contract; registering handlers; functions that all parts share. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 loses sight of memory that a struct holds */
 #endif
@@ -150,7 +150,8 @@ bool verge__is_lost(int error) {
     return error == -EHOSTUNREACH || error == -EREMOTEIO || error == -EROFS;
 }
 
-/* Returns how long a transaction waits for a lock. The writer waits for a short time, since all calls wait with it. */
+/* Returns how long a transaction waits for a lock. On PostgreSQL, the writer waits for a short time only, since all
+ * calls wait with it. */
 static uint64_t lock_ns_of(const verge_durable *durable, bool is_writer) {
     const uint64_t part_ns = durable->options.patience_ns / 4;
     if (durable->store->has_one_writer) {
@@ -168,7 +169,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         .url = durable->url,
         .lease_ns = durable->options.lease_ns,
         .lock_ns = lock_ns_of(durable, is_writer),
-        .create = durable->options.create && durable->shard_count == 0, /* only when it is opened */
+        .create = durable->options.create && durable->shard_count == 0, /* only at open */
     };
     int error = durable->store->connect(&access, connection);
     if (error == -ENOENT && durable->shard_count != 0) {
@@ -500,7 +501,7 @@ static int begin_node(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    /* A part is random: no two nodes have the same number, even if they have the same incarnation. */
+    /* A part is random: two nodes hardly ever have the same number, even if they have the same incarnation. */
     durable->node = options->client ? 0 : durable->ids.incarnation << 32 | verge__random(durable) >> 32;
     error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);
     if (error != 0) {
@@ -566,7 +567,7 @@ int verge_durable_open(const verge_durable_options *options, verge_durable **ret
         char why[VERGE__WORDS_MAX];
         (void)snprintf(why, sizeof(why), "%s", verge__words());
         (void)verge_durable_close(durable, VERGE_NEVER);
-        verge__set_words("%s", why); /* closing may have failed, too */
+        verge__set_words("%s", why); /* close may have set other words */
         return error;
     }
     *ret_durable = durable;

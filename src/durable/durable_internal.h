@@ -2,20 +2,21 @@
 /*
  * durable/durable_internal.h - what a verge_durable is made of.
  *
- * Threads, each with a connection of its own:
+ * Threads, each with a connection of its own (a client has only the writer):
  *   keeper   leases (P1) and the window (P2): renews the lease, acquires and releases shards, reads rows that are due
  *            soon
- *   writer   calls (P3, P5): takes all queued calls, and makes one transaction of them
+ *   writer   calls (P3, P5): takes queued calls, and makes one transaction of those that write
  *   firers   firing (P4): each firer takes a batch of due timers from the window, and runs their handlers
  * Each thread is a loop around a step (verge__keeper_step and so on), so that a test can make the steps itself, in any
  * order.
  *
- * An entry of the window is only a hint. If the row of a hint is gone, was moved, or belongs to another node, the hint
- * costs one useless query. If a row has no hint, the next scan finds it. So the answers of the store may be applied to
- * the window in any order. The transactions alone keep the promises D2 to D5.
+ * An entry of the window is only a hint. If the row of a hint is gone, is due later, or belongs to another node, the
+ * hint costs a useless query at most. If a row has no hint, a later scan finds it. So the answers of the store may be
+ * applied to the window in any order. The transactions alone keep the promises D2 to D5.
  *
- * One lock (verge_durable.lock) guards everything but the connections. It is not held during a query or a handler.
- * Below, "under the lock" means that the caller holds it, and "without the lock" that the caller must not hold it.
+ * One lock (verge_durable.lock) guards the fields that several threads use and that may change. It is not held during a
+ * query, a handler or a call of the log. Below, "under the lock" means that the caller holds it, and "without the lock"
+ * that the caller must not hold it.
  */
 #ifndef VERGE_SRC_DURABLE_INTERNAL_H
 #define VERGE_SRC_DURABLE_INTERNAL_H
@@ -46,14 +47,14 @@ typedef struct verge__cut {
 typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
-    uint32_t running;         /* how many batches under way have this handler */
-    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or a refused permit) */
+    uint32_t running;         /* batches under way that have a timer of this handler */
+    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or a permit for later) */
     uint32_t window_count;    /* its hints in the window */
     verge__cut cut;           /* of its rows */
-    uint32_t held_first;      /* the list of held hints, the oldest first */
+    uint32_t held_first;      /* the list of held hints, in the order in which they are released */
     uint32_t held_last;
     uint32_t held_count;
-    uint32_t released_count; /* hints that were held, and now wait in the wheel */
+    uint32_t released_count; /* hints of this handler with is_released */
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
     uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
@@ -73,7 +74,7 @@ typedef struct verge__hint {
     uint32_t next; /* the next hint of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
-    bool is_moved;    /* FIRING: the timer was moved meanwhile, and due_ns is its new time */
+    bool is_moved;    /* FIRING: the timer was moved meanwhile, or may have been; due_ns is its new time */
     bool is_released; /* WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
@@ -84,17 +85,17 @@ enum { VERGE__PRIORITIES = 3 };
 typedef struct verge__window {
     verge_wheel *wheels[VERGE__PRIORITIES]; /* one for each priority, the highest first; they run on store time */
     verge__hint *hints;
-    uint32_t hint_count; /* how many hints were ever used */
+    uint32_t hint_count; /* how many of `hints` were ever used */
     uint32_t capacity;
     uint32_t free;
     uint32_t count;
     uint32_t *buckets;
     uint32_t bucket_mask;
-    verge__cut cut; /* set when the window was full */
+    verge__cut cut; /* set if there was no room in the window, or no memory */
 } verge__window;
 
-/* What is known of the store's clock: it has reached local time + offset. Each answer of the store shows an offset. The
- * largest one of this period and the last period is used. */
+/* What is known of the store's clock: it has reached local time + offset. Each answer that has store time gives an
+ * offset. The largest offset of this period and the last one is used. */
 typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
@@ -123,14 +124,14 @@ typedef struct verge__call {
     const verge__control_change *control;
     int (*read)(verge_durable *durable, verge__connection *connection, void *question);
     void *question; /* READ: the arguments, and where the answer goes; each kind of question has a struct (calls.c) */
-    uint64_t give_up_ns;    /* local time: if the store was not reached by then, the call fails */
-    uint64_t lock_until_ns; /* local time until which the call waits for a locked row; 0: it has met none yet */
+    uint64_t give_up_ns;    /* local time until which the call is tried again if it fails */
+    uint64_t lock_until_ns; /* cancel, reset: local time until which to wait for a locked row; 0: none was met yet */
     int result;
     bool is_taken; /* the writer has begun with the call, so it cannot be withdrawn */
-    bool is_alone; /* the call may wait for a lock: it gets a transaction of its own, so that no other call waits */
-    size_t size;   /* of payloads, in bytes */
+    bool is_alone; /* the call may wait for a lock: it gets a transaction of its own, so that no other fails with it */
+    size_t size;   /* of its payloads, in bytes */
     verge_channel *channel; /* wakes the task that waits; NULL: a thread waits */
-    sem_t done;             /* the writer touches this last. After that, the call belongs to the waiting thread again */
+    sem_t done;             /* the writer touches this last. After that, the call belongs to its caller again */
 } verge__call;
 
 typedef struct verge__fired verge__fired;
@@ -145,7 +146,7 @@ typedef struct verge__firer {
     bool is_failing;
     bool has_permit; /* the batch has a permit of the cluster (permits.c) */
     verge__permit permit;
-    uint64_t slowest_ns; /* the longest run of a handler in this batch */
+    uint64_t slowest_ns; /* the longest run of a handler in this batch, but for handlers outside */
     uint64_t slowest_id;
     uint32_t slowest_handler;
     verge_expiry *due;
@@ -156,14 +157,14 @@ typedef struct verge__firer {
     verge__change *missing; /* targets without a row */
     size_t target_count;
     size_t fired_count;
-    verge__row *back; /* first the rows that handlers have scheduled, then rows to insert: retries, next ticks */
+    verge__row *back; /* first rows that handlers have started or moved, then rows to insert: retries, next ticks */
     size_t back_count;
-    size_t scheduled_count; /* how many rows of `back` handlers have scheduled */
+    size_t scheduled_count; /* how many rows of `back` handlers have started or moved */
     size_t back_capacity;
 } verge__firer;
 
-/* ---- the parts of a node. A thread and its connection are used by their owner alone. A field that several threads use
- * is read and written under the lock ---- */
+/* ---- the parts of a node. A connection is used by its thread alone; before the threads begin and after they end, by
+ * open and close. A field that several threads use is read and written under the lock ---- */
 
 typedef struct verge__keeper {
     pthread_t thread;
@@ -172,10 +173,10 @@ typedef struct verge__keeper {
     verge__connection *connection;
     uint64_t renew_at_ns;
     uint64_t scan_at_ns;
-    uint64_t scan_all_at_ns;   /* until then, scans leave out timers that were due long ago */
+    uint64_t scan_all_at_ns;   /* until then, the regular scans leave out timers that were due long ago (PostgreSQL) */
     uint64_t control_revision; /* of the settings in `controls` */
     uint32_t scan_rows;        /* of one page */
-    bool is_scan_slow;         /* the last scan of all rows took long */
+    bool is_scan_slow;         /* scans of all rows take long, so they are made in pieces */
     uint64_t read_until_ns;    /* store time up to which the window was read; R in keeper.c */
     bool scan_now;             /* set by any thread, to ask for a scan of all rows */
     bool renew_now;            /* set by any thread, to ask for a renewal (settings were changed, say) */
@@ -198,16 +199,16 @@ typedef struct verge__writer {
 typedef struct verge__ids {
     uint64_t incarnation; /* 0: the node needs a new one */
     uint64_t counter;
-    uint64_t highest_incarnation; /* the highest that the node ever had; 0: the store has gone back since */
-    uint64_t server_id;           /* of the server or file that gave the incarnation */
+    uint64_t highest_incarnation; /* the last one that the node had; 0: none, or the store has gone back since */
+    uint64_t server_id;           /* of the server or file that the last new connection has found */
 } verge__ids;
 
-/* For words.c: what was told. Any thread that has made a step uses it. */
+/* For words.c: the last error, and what the log was told. Any thread may use it. */
 typedef struct verge__said {
     char last_words[VERGE__WORDS_MAX];   /* about the last error */
     char told_words[VERGE__WORDS_MAX];   /* about the last failure that was told */
     char told_refusal[VERGE__WORDS_MAX]; /* about the last batch that failed while the store could be reached */
-    uint32_t failing_count;              /* threads whose last step has failed */
+    uint32_t failing_count;              /* threads that have is_failing set */
     bool is_restored;                    /* RESTORED is to be told */
     uint64_t undone_id;                  /* the timer for which UNDONE was told last */
     pthread_mutex_t lock;                /* held while the log is called */
@@ -215,7 +216,7 @@ typedef struct verge__said {
 
 /* For show.c: the keeper writes it, and the thread of a scope reads it. */
 typedef struct verge__panel {
-    uint64_t looked_ns;          /* local time when somebody last looked; 0: nobody has */
+    uint64_t looked_ns;          /* local time when somebody last looked, set by the scope; 0: nobody has */
     verge_durable_owner *owners; /* NULL: not read yet */
     size_t owner_count;
     uint64_t dead_count;
@@ -231,15 +232,15 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local */
     uint32_t shard_count;
-    bool has_rules; /* the tables take rules and settings of handlers: no older program uses the tables */
+    bool has_rules; /* the tables take rules and settings of handlers: at open, older programs were refused already */
     uint64_t node;
 
     pthread_mutex_t lock;
-    pthread_cond_t due;  /* wakes firers: a timer is due earlier than expected, a limit allows more, or the node ends */
-    pthread_cond_t work; /* wakes the writer: there are calls */
+    pthread_cond_t due;  /* wakes firers: an earlier timer, a limit that allows more, a free baton, the node's end */
+    pthread_cond_t work; /* wakes the writer: there are calls, or the node ends */
     pthread_cond_t idle; /* wakes close: a firer has ended */
     int wake_fd;         /* wakes the keeper */
-    bool is_stopping;    /* no batch begins, and new calls are refused */
+    bool is_stopping;    /* no batch begins, and the writer gets no new calls */
     bool is_ending;      /* the keeper and the writer are to end */
 
     verge__keeper keeper;
@@ -258,23 +259,25 @@ struct verge_durable {
     verge_durable_control *controls; /* settings of handlers for the whole cluster */
     size_t control_count;
 
-    /* the shards of the node; epochs[s] is 0 if it does not own shard s */
+    /* the shards of the node; epochs[s] is 0 if the node does not own shard s */
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
 
-    /* If shards came from an owner that had died, one of their timers may have killed its process. So for a while only
-     * one firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch again. All owners fire in
-     * the order of (priority, due, id). So before each death, at least half of the timers before the bad one are done.
-     * At last the bad timer is alone in its batch. Before a batch of one, the attempt is counted, so the bad timer is
-     * dead after its last attempt. Other firers need not wait for a handler outside: its claim counts the attempt. */
+    /* If shards came from an owner that had died, one of the timers of these shards may have killed the owner's
+     * process. So for a while only one firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch
+     * again. All owners fire in the order of (priority, due, id). So before each death, at least half of the timers
+     * before the bad one are done. At last the bad timer is alone in its batch. Before a batch of one, the attempt is
+     * counted, so the bad timer is dead after its last attempt. Other firers need not wait for a handler outside: its
+     * claim counts the attempt. A node is as careful if it has lost its connection while handlers with a transaction
+     * ran. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
 
-    /* The baton is the right to begin a transaction that fires. A firer passes it on when its transaction has begun. If
-     * the store has one writer, it passes the baton on when the transaction has ended. */
+    /* The baton is the right to begin a transaction that fires. A firer passes the baton on when its transaction has
+     * begun. If the store has one writer, the firer passes it on when the transaction has ended. */
     bool is_baton_taken;
     uint64_t waiting_until_ns; /* store time until which the waiting firers sleep */
     uint32_t outside_running;
@@ -307,25 +310,25 @@ uint64_t verge__random(verge_durable *durable);                       /* without
 bool verge__set_flag(verge_durable *durable, bool *flag, bool value); /* without the lock; returns the old value */
 uint32_t verge__handler_index(const verge_durable *durable, const char *name); /* VERGE__NO_HANDLER: not registered */
 
-/* Connects, if there is no connection, and notes the time of the store. */
+/* Connects, if there is no connection. If this finds another server or file, the node needs a new incarnation. */
 int verge__connect(verge_durable *durable, verge__connection **connection);
-/* Connects likewise, takes an incarnation if the node needs one, and begins a transaction. */
+/* Connects likewise, takes an incarnation if the node needs one, begins a transaction, and notes store time. */
 int verge__begin(verge_durable *durable, verge__connection **connection);
 void verge__disconnect(verge_durable *durable, verge__connection **connection);
 bool verge__is_lost(int error); /* true: after this error, the connection is of no further use */
 
-/* Under the lock: makes an id in a shard of this node. If the node owns none, it may be any shard. Returns 0 if the
- * node needs a new incarnation first. */
+/* Under the lock: makes an id in a shard of this node. If the node owns no shard, the id is in any shard. Returns 0 if
+ * the node needs a new incarnation first. */
 uint64_t verge__new_id(verge_durable *durable, uint64_t due_ns);
-uint64_t verge__new_mark(verge_durable *durable); /* a random number; without the lock */
-/* Takes a new incarnation if the node has none, or if half of its ids are used. */
+uint64_t verge__new_mark(verge_durable *durable); /* a random number, not 0; without the lock */
+/* Takes a new incarnation if the node has none, or if its counter has passed half of its range. */
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection);
 
 /* The last commits of a store can be lost: an older state is restored, or a replica is promoted that lacks them. The
  * store may then give this node's incarnation to another node, too. So a node takes a new incarnation:
  *   - if a connection finds another server, or another file (verge__connect);
- *   - if the store has not given out this node's incarnation yet (check, under the lock);
- *   - if another timer has an id that this node has made (drop, without the lock). */
+ *   - if the store has not given out this node's incarnation yet (verge__check_incarnation, under the lock);
+ *   - if another timer has an id that this node has made (verge__drop_incarnation, without the lock). */
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection);
 void verge__drop_incarnation(verge_durable *durable);
 
@@ -333,20 +336,20 @@ void verge__wake_keeper(verge_durable *durable);
 bool verge__is_handler_name(const char *name); /* calls.c */
 size_t verge__fired_size(void);                /* firing.c */
 
-/* ---- window.c: under the lock ---- */
+/* ---- window.c: under the lock, except init and end ---- */
 
 int verge__window_init(verge__window *window, const verge_durable_options *options);
 void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
-/* Adds a hint for a row, or moves the hint of the row. is_told: the row was committed just now. Otherwise the row may
- * be old: a scan has read it some time ago. */
+/* Adds a hint for a row, or moves the hint of the row. Without room for a new hint, sets a cut. is_told: the row was
+ * committed just now. Otherwise the row may be old: a scan has read it some time ago. */
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
 /* Returns whether there is room for rows that were cut off. *ret_first is the first of these rows. */
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first);
 /* Removes cuts at or after a time: a scan is about to read all rows from there on. */
 void verge__window_uncut(verge_durable *durable, uint64_t due_ns);
 void verge__window_drop(verge_durable *durable, uint32_t index);
-/* Holds a hint that was firing. It becomes the first or the last that is held. */
+/* Holds a hint that was firing. It becomes the first or the last of its handler that is held. */
 void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);
 /* Files a hint that is held. Returns whether its timer is due. */
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns);
@@ -355,11 +358,11 @@ void verge__window_trim(verge_durable *durable);
 /* Files a hint that was firing: it waits until at_ns. If its row is due so late that a later scan finds it, the hint is
  * dropped. */
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns);
-/* Drops hints of shards that the node does not own any more. */
+/* Drops hints of shards that the node does not own any more, except hints that fire. */
 void verge__window_drop_foreign(verge_durable *durable);
 size_t verge__window_poll(verge__window *window, uint64_t now_ns, verge_expiry *due, size_t count);
 uint64_t verge__window_next_wakeup(const verge__window *window);
-bool verge__window_check(const verge_durable *durable); /* whether V1 to V6 hold (window.c) */
+bool verge__window_check(const verge_durable *durable); /* whether V1, V2 and V4 to V6 hold (window.c) */
 
 void verge__note_time(verge_durable *durable, const verge__connection *connection);
 /* Starts the estimate anew, since the store's clock went back. */
@@ -373,13 +376,15 @@ void verge__count_limited(verge_durable *durable); /* call it after a handler, o
 /* Returns whether the handler gets only a share of the window. */
 bool verge__gets_share(const verge_durable *durable, const verge__handler *handler);
 size_t verge__window_places(const verge_durable *durable); /* how many hints the window may have */
-/* Returns whether the handler may have another hint in the window. of_half: whether half of its share is free. */
+/* Returns whether the handler's share has room for another hint; of_half: whether half of the share is free. True if
+ * the handler gets no share. */
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
-/* is_in_batch: the batch has another timer of this handler. */
+/* Returns whether a timer of the handler may run now. is_in_batch: the batch has another timer of this handler, so its
+ * concurrency and pauses are not checked. */
 bool verge__may_run(const verge_durable *durable, const verge__handler *handler, bool is_in_batch, uint64_t now_ns);
 void verge__note_run(verge__handler *handler, uint64_t now_ns);
 void verge__release_held(verge_durable *durable, uint64_t now_ns);
-/* Returns when a held hint can be released, in store time; VERGE_NEVER: not before a batch ends. */
+/* Returns when a held hint can be released, in store time; VERGE_NEVER: time alone releases none. */
 uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns);
 
 /* ---- controls.c ---- */
@@ -404,7 +409,7 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error);
 void verge__keeper_leave(verge_durable *durable);
 
 typedef enum verge__progress {
-    VERGE__IDLE = 0, /* there was nothing to do */
+    VERGE__IDLE = 0, /* there was nothing to do, or a limit does not allow it yet */
     VERGE__WORKED,
     VERGE__FAILED, /* something must be tried again: wait a little first */
 } verge__progress;
@@ -418,8 +423,8 @@ void *verge__firer_run(void *argument);  /* the firer */
 
 /* ---- writer.c ---- */
 
-/* Revives or forgets a dead timer. This has a savepoint of its own, so the transaction goes on whatever the outcome is.
- * Returns an error if the savepoint could not be made or ended. */
+/* Revives or forgets a dead timer. This has a savepoint of its own, so the transaction goes on whatever the outcome (in
+ * call->change) is. Returns an error if the savepoint could not be made or ended. */
 int verge__change_dead(verge__connection *connection, verge__call *call);
 
 /* ---- words.c: without the lock ---- */
@@ -431,7 +436,8 @@ int verge__refuse(verge_durable *durable, int error, const char *format, ...) __
 #define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
 #define VERGE__CONTRACT_WORDS \
     "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
-/* Call it after a step of a thread. It tells the log about the first failure, and when the store answers again. */
+/* Call it after a step of a thread. It tells the log about a new failure, when the store answers again, and when the
+ * store has gone back. */
 void verge__note_step(verge_durable *durable, bool *is_failing, int error);
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -449,7 +455,8 @@ int verge__read_shown(verge_durable *durable);
 /* ---- calls.c ---- */
 
 int verge__perform(verge_durable *durable, verge__call *call); /* lets the writer make the call, and waits for it */
-/* Lets the writer call `read` with the question. In a handler with a transaction, this thread calls it. */
+/* Lets the writer call `read` with the question. In a handler with a transaction, the calling thread calls `read`
+ * itself. */
 int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question);
 void verge__call_submit(verge_durable *durable, verge__call *call); /* under the lock */
@@ -462,7 +469,8 @@ int verge__find_taken(verge__row *rows, size_t count);
 /* Notifies the owners of rows that are due soon, unless this node is the owner. Call it in the transaction that has
  * inserted or moved the rows. */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
-/* Puts rows of this node's shards that are due soon into the window. Call it after the commit. */
+/* Call it after the commit. Puts rows of this node's shards that are due soon into the window. Notifies the owners of
+ * other rows that became near only now. */
 void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
 verge__row verge__moved_row(const verge__change *change);
 
@@ -473,7 +481,7 @@ typedef struct verge__current {
     verge__firer *firer;
     bool has_transaction;
     bool has_savepoint;
-    bool is_broken;          /* the savepoint could not be made or ended: the batch fails */
+    bool is_broken;          /* a savepoint could not be made or ended: the batch fails */
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
     size_t back_mark;        /* the length of `back` before the handler ran */
     const verge__row *row;   /* of the timer */
@@ -481,10 +489,10 @@ typedef struct verge__current {
     bool is_lost;            /* outside: the timer was cancelled or moved, or another node has it */
 } verge__current;
 
-/* Returns NULL if this thread runs no handler with a transaction. */
+/* Returns NULL if this thread runs no handler of this node with a transaction. */
 verge__current *verge__current_of(const verge_durable *durable);
 int verge__current_begin(verge__current *current); /* makes the savepoint, if there is none */
-/* Notes a row that the handler has scheduled or moved. */
+/* Notes a row that the handler has started or moved. */
 int verge__current_scheduled(verge__current *current, const verge__row *row);
 /* Finds a timer of this batch that has not ended: its handler has not returned, or it fires again. Looks for the id if
  * key is NULL, otherwise for the handler and key. Returns its row, or NULL. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/failpoint.h - points in the code where a test kills the process, as a loss of power would.
+ * durable/failpoint.h - points in the code where a test kills the process.
  *
  * In a build with VERGE_STEPS, the environment variable VERGE_DURABLE_FAILPOINT=name:n ends the process by SIGKILL when
- * it comes to that point for the n-th time. In other builds, a failpoint compiles to nothing.
+ * the process comes to that point for the n-th time. In other builds, a failpoint compiles to nothing.
  */
 #ifndef VERGE_SRC_DURABLE_FAILPOINT_H
 #define VERGE_SRC_DURABLE_FAILPOINT_H

@@ -11,8 +11,8 @@
  *
  * If the process dies before COMMIT, nothing has changed. A handler that is registered `outside` runs between two
  * transactions instead. The first one claims the timer: it counts the attempt and sets the due time to run_ns from now.
- * The second one completes the timer: it deletes the row, and inserts it again for a retry or the next tick. If the row
- * was claimed, moved or cancelled since, the second one changes nothing.
+ * The second one completes the timer: it deletes the row, and inserts it again for a retry or the next tick. If the
+ * timer was claimed again, moved or cancelled since, the second one changes nothing.
  */
 #define _GNU_SOURCE
 
@@ -159,10 +159,11 @@ static void pass_baton(verge__firer *firer) {
 
 /* ---- a batch in its transaction ---- */
 
-/* Finds out why targets got no row. The row may be gone. It may not be due yet, if the store's clock was set back.
- * Another transaction may have locked it, or its shard may belong to another node. (This transaction has locked the
- * shards that are still ours, so their epochs cannot change.) One query asks for all such targets. There may be
- * thousands of them: a scan that overlaps with batches adds hints for rows that have been fired meanwhile. */
+/* Finds out why targets got no row. The row may be gone. It may not be due yet, if the timer was moved or the store's
+ * clock was set back. Another transaction may have locked it, or its shard may belong to another node. (This
+ * transaction has locked the shards that are still ours, so their epochs cannot change.) One call of the store asks for
+ * all such targets. There may be thousands of them: a scan that overlaps with batches adds hints for rows that have
+ * been fired meanwhile. */
 static int look_for_missing(verge__firer *firer) {
     verge__connection *connection = firer->connection;
     size_t missing_count = 0;
@@ -251,8 +252,8 @@ static int fire_batch(verge__firer *firer, bool is_counted) {
 }
 
 /* The commit of a batch needs no mark. If no answer comes, the batch is fired once more; if the commit had succeeded,
- * it then finds no rows, or rows that are due later. A commit that counts an attempt has a mark (must_know). Otherwise
- * an attempt could be counted without a call of the handler, and it may be the last one. */
+ * the repeated batch finds no rows, or rows that are due later. A commit that counts an attempt has a mark (must_know).
+ * Otherwise an attempt could be counted without a call of the handler, and it may be the last one. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     verge_durable *durable = firer->durable;
     if (error != 0) {
@@ -295,7 +296,7 @@ static int complete(verge__firer *firer, const verge__handler *handler, const ve
         VERGE__THEN(error, insert_again(firer));
         fired->row = error != 0 ? row : fired->row;
     } else {
-        fired->ending = ENDS_GONE; /* it was cancelled or moved, or another node has claimed it */
+        fired->ending = ENDS_GONE; /* it was cancelled or moved, or claimed again */
     }
     error = verge__firer_end(firer, error, false);
     verge__failpoint("complete.committed");
@@ -403,7 +404,7 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
     stats->retried += fired->ending == ENDS_AGAIN && fired->row.attempt != 0;
 }
 
-/* Under the lock. */
+/* Under the lock: files or drops the hint of a timer after its batch. */
 static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired) {
     verge__hint *hint = &durable->window.hints[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
@@ -440,8 +441,8 @@ static void note_success(verge_durable *durable, int error, bool has_run) {
     (void)pthread_cond_broadcast(&durable->due); /* wakes firers that had to wait (is_held) */
 }
 
-/* Whether the batch was lost because of a handler that is slower than the lease. True once, also if the same timer is
- * tried again. */
+/* Returns whether the batch was lost because of a handler that is slower than the lease. If the same timer is then
+ * tried again and again, this is true only the first time. */
 static bool is_undone(verge__firer *firer, int error) {
     verge_durable *durable = firer->durable;
     if (!verge__is_lost(error) || firer->slowest_ns <= durable->options.lease_ns) {
@@ -480,7 +481,8 @@ static void tell_batch(verge__firer *firer, int error) {
     }
 }
 
-/* Under the lock: files or drops the hints of the batch. Returns whether the store's clock went back. */
+/* Under the lock: files or drops the hints of the batch. Returns whether a timer was not due yet, so that the store's
+ * clock may have gone back. */
 static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
     verge_durable *durable = firer->durable;
     bool is_early = false;
@@ -523,7 +525,7 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
         has_run |= firer->fired[i].has_run && !plan->is_outside;
     }
     if (error == 0) {
-        /* Only rows that handlers have scheduled: end_hint files the hints of retries and next ticks. */
+        /* Only rows that handlers have started or moved: end_hint files the hints of retries and next ticks. */
         verge__rows_committed(durable, firer->connection, firer->back, firer->scheduled_count);
     }
     verge__lock(durable);
@@ -534,7 +536,7 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
     durable->stats.firings++;
     note_success(durable, error, has_run);
     durable->keeper.scan_now |=
-        verge__is_lost(error); /* the commit may have succeeded, with timers that handlers scheduled */
+        verge__is_lost(error); /* the commit may have succeeded, with timers that handlers started */
     verge__cut cut;
     const bool wake = durable->keeper.scan_now || verge__window_find_room(durable, &cut);
     verge__unlock(durable);
@@ -611,7 +613,8 @@ verge__progress verge__firer_step(verge__firer *firer) {
     return error == 0 ? VERGE__WORKED : VERGE__FAILED;
 }
 
-/* Under the lock: waits until the next timer is due, or until this firer is woken (an earlier timer was added, say). */
+/* Under the lock: waits until the next timer is due (at most a second at a time), or until this firer is woken (an
+ * earlier timer was added, say). */
 static void wait_for_due(verge_durable *durable) {
     const uint64_t store_ns = verge__store_now(durable);
     const uint64_t in_wheel_ns = verge__window_next_wakeup(&durable->window);

@@ -51,7 +51,7 @@ void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t dela
     }
 }
 
-/* ---- firer->back: rows that handlers have inserted, and rows that the batch inserts ---- */
+/* ---- firer->back: rows that handlers have started or moved, and rows that the batch inserts ---- */
 
 int verge__keep_back(verge__firer *firer, const verge__row *row) {
     if (firer->back_count == firer->back_capacity) {
@@ -67,8 +67,8 @@ int verge__keep_back(verge__firer *firer, const verge__row *row) {
     return 0;
 }
 
-/* Keeps the id and the time, for the window. The other pointers of the row are to memory of the caller. So the
- * handler's name is kept only if the handler is registered here, where it has a copy of the name. */
+/* Keeps the id and the time, for the window. The row's pointers lead to memory of the caller. So the handler's name is
+ * kept only if the handler is registered on this node, which then has a copy of the name. */
 int verge__current_scheduled(verge__current *current, const verge__row *row) {
     verge_durable *durable = current->firer->durable;
     verge__row kept = {

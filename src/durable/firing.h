@@ -7,7 +7,7 @@
 #include "durable/durable_internal.h"
 
 typedef enum verge__ending {
-    ENDS_GONE = 0, /* the row does not exist, or its shard belongs to another node */
+    ENDS_GONE = 0, /* the row does not exist or was changed after its claim, or its shard belongs to another node */
     ENDS_EARLY,    /* the row exists, but is not due yet */
     ENDS_LOCKED,   /* another transaction has locked the row: one that cancels the timer, say */
     ENDS_DONE,
@@ -34,14 +34,14 @@ typedef struct verge__run {
     uint32_t attempt;
     uint64_t now_ns;
     uint64_t next_tick_ns;
-    bool has_no_zone; /* its rule has a time zone that this machine cannot read: the handler was not called */
+    bool has_no_zone; /* the next tick of its rule cannot be computed (no time zone, say): the handler was not called */
     uint64_t retry_after_ns;
 } verge__run;
 
 /* Copies a row that take or claim has returned. The context is the firer. */
 void verge__visit_fired(void *context, const verge__row *row);
 
-/* Returns when the timer fires: store time at the begin of the transaction, or its due time if that is later. */
+/* Returns when the timer fires: store time at the beginning of the transaction, or the due time if that is later. */
 uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired);
 
 /* Returns why the timer is to be given up before its handler runs: too old, or too many attempts. NULL: it is not. */
@@ -55,7 +55,8 @@ int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, ver
                          const verge__run *run);
 int verge__make_dead(verge__firer *firer, verge__fired *fired, const char *reason);
 
-/* Runs the handler and does what its verdict says, in the transaction that took the row. */
+/* Runs the handler and does what its verdict says, in the transaction that took the row. is_counted: a commit has
+ * counted the attempt before. */
 int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted);
 
 /* ---- firer.c ---- */
@@ -63,16 +64,16 @@ int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge
 /* Ends the firer's transaction: commits if error is 0, otherwise rolls back. must_know: if no answer comes, finds out
  * whether the transaction was committed. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know);
-bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* takes a nap; false: it is too late */
+bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* true: after a nap. false: it is too late */
 
 /* ---- permits.c ---- */
 
 /* Asks for a permit for the firer's batch, if it needs one. If the batch may not run now, next_allowed_ns of its
- * handler says when it may. */
+ * handler says when to try again. */
 int verge__get_permit(verge__firer *firer, bool *ret_may_run);
 void verge__end_permit(verge__firer *firer);
 
-/* Adds a row to firer->back: the batch will insert it, or a handler has inserted it already. */
+/* Adds a row to firer->back (firing.c): the batch will insert it, or a handler has inserted it already. */
 int verge__keep_back(verge__firer *firer, const verge__row *row);
 
 #endif

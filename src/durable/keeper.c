@@ -41,7 +41,7 @@ static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     return has_lost;
 }
 
-/* Returns how many of the shards were owned by a node that has died. */
+/* Adds the acquired shards. Returns how many of them were owned by nodes that have died. */
 static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acquired) {
     uint32_t of_dead = 0;
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
@@ -58,7 +58,7 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
 
 /* Gives back the shards above this node's share, for nodes that have fewer. From now on, this node begins no firing of
  * timers of these shards. A transaction that is firing such timers has locked the row of the shard. On PostgreSQL, that
- * shard is then not released now, but at the next renewal. */
+ * shard is then not released now, but at a later renewal. */
 static int release_surplus(verge_durable *durable, uint32_t share) {
     verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
@@ -75,7 +75,7 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
     return count == 0 ? 0 : durable->store->release(durable->keeper.connection, durable->node, surplus, count);
 }
 
-/* Takes shards that nobody owns, up to count. */
+/* Takes up to count shards that have no owner, or whose owner has died. */
 static int acquire_missing(verge_durable *durable, uint32_t count) {
     verge__cluster acquired;
     const int error = durable->store->acquire(durable->keeper.connection, durable->node, count, &acquired);
@@ -126,7 +126,8 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     return error;
 }
 
-/* Decides when to renew next: in time for the node's lease, or earlier if the lease of another node ends before. */
+/* Decides when to renew next: in time for the node's lease and after rescan_ns at most, or earlier if the lease of
+ * another node ends before. */
 static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     uint64_t wait_ns = durable->options.lease_ns / 3;
     if (durable->options.rescan_ns < wait_ns) {
@@ -252,16 +253,16 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
 /* Which rows a scan reads, and why the window misses none (D6)
  *
  * Let a row be due at d, inserted (or moved) at i, and committed at c. Scan k takes place at s(k). It reads rows that
- * are due up to R(k) = s(k) + horizon_ns; R is read_until_ns. The first row that it reads is due at R(k - 1) or before.
+ * are due up to R(k) = s(k) + horizon_ns; R is read_until_ns. It begins with rows that are due at R(k - 1), or before.
  * Let k be the first scan with d <= R(k).
  *
  * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen. Then the
  * owner is told of the row:
  *   - If the thread that commits belongs to the owner of the shard, it puts the row into the window.
- *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. This condition
- *     holds: from c > s(k) follows d <= s(k) + horizon_ns < c + horizon_ns, and c <= i + lease_ns, since a transaction
- *     of a node is over within the lease. If the transaction took longer, or if the shard was the node's own at i and
- *     is another's at c, the node notifies after the commit.
+ *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. From c > s(k)
+ *     follows d <= s(k) + horizon_ns < c + horizon_ns. So this condition holds if c <= i + lease_ns. If the transaction
+ *     took longer than the lease, or if the shard was the node's own at i and is another's at c, the node notifies
+ *     after the commit.
  *   - If a user commits (verge_durable_start_in), c is not known: such a transaction always notifies.
  * If d > R, the owner ignores the notification: k is a later scan, so c <= s(k). The node hears notifications between
  * scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans all rows.
@@ -270,9 +271,9 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  * So a scan could always begin at R(k - 1). Usually it begins with the first row of all. This costs little, and finds
  * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
  * that were fired, and a scan of all rows has to pass them. This takes a second for two or three million rows. If such
- * scans take long, and the store has notifications, they take at most one part in SCAN_SHARE of the time. They are then
- * made in pieces, with a rest after each. In the rests, the lease is renewed, notifications are heard, and other scans
- * go on. */
+ * scans take long, they are made in pieces, with a rest after each. In the rests, the lease is renewed, notifications
+ * are heard, and other scans go on. If the store has notifications, scans of all rows that nobody has asked for then
+ * take at most one part in SCAN_SHARE of the time. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
@@ -286,7 +287,7 @@ typedef struct verge__scan {
     uint32_t shard_count;
     uint64_t now_ns;
     uint64_t until_ns;
-    uint64_t took_ns; /* how long the store was busy with it */
+    uint64_t took_ns; /* how long the store was busy with the scan */
     bool is_over;
 } verge__scan;
 
@@ -296,7 +297,7 @@ typedef struct verge__scan {
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
 
-/* Under the lock: sets the row after which the scan begins. */
+/* Under the lock: sets the row after which the scan begins, and removes the cuts from there on. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__page *page = &scan->page;
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handlers with limits. A handler has limits if it has a rate or a concurrency, or if verge_control pauses it or has
- * limits for the cluster (permits.c). A handler `outside` has a limit, too: each of its timers keeps a firer busy, and
- * one firer is left for the other handlers.
+ * limits for the cluster (permits.c). A handler `outside` has a limit, too: each of its timers keeps a firer busy. If
+ * there are several firers, one is left for the other handlers.
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
  * wheel, so that no poll finds it again and again. When a batch has ended, or at next_allowed_ns, as many timers as may
@@ -10,8 +10,9 @@
  *
  * A handler with limits gets a share of the window, and so does a handler whose priority is not the highest. Otherwise
  * the timers of a slow handler would fill the window, and all other timers would have to wait. The handlers with shares
- * have half of the window, in equal parts. Rows beyond a share are cut off, as if the window was full. When half of the
- * share is free, a scan finds them. The other handlers use the rest of the window, in the same way.
+ * have at most half of the window, in equal parts. Rows beyond a share are cut off, as if the window was full. When
+ * half of the share is free, a scan finds them. The other handlers use the rest of the window, which has one cut for
+ * all of them.
  */
 #define _GNU_SOURCE
 
@@ -46,8 +47,8 @@ static uint32_t share_of(const verge_durable *durable) {
     return share < 1 ? 1 : (uint32_t)share;
 }
 
-/* Each handler with a share may have at least one hint. If these are more than half of the window, the window gets more
- * places, so that the other half is left for the other handlers. */
+/* Each handler with a share may have at least one hint. If such handlers are more than half of window_max, the window
+ * gets more places, so that the other half is left for the other handlers. */
 size_t verge__window_places(const verge_durable *durable) {
     const size_t half = durable->options.window_max / 2;
     return durable->options.window_max + (durable->limited_count > half ? durable->limited_count - half : 0);

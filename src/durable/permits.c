@@ -6,12 +6,12 @@
  *
  *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
  *                 run if fewer than `concurrency` tickets are before its own. So batches run in the order in which they
- *                 have asked. The row is deleted when the batch ends. The row of another batch is deleted if its node
- *                 has died, if it runs for longer than run_ns, or if it waits and has not asked for
- *                 VERGE__PERMIT_WAIT_NS.
- *   rate          next_run is when the rate allows the next timer. A batch reserves as many times as it has timers, and
- *                 moves next_run behind them. If the first of these times is in the future, the batch is held until
- *                 then, and needs no other permit for the rate.
+ *                 have asked. The row is deleted when the batch ends. A batch that asks also deletes the rows of
+ *                 batches whose node has died, that run for longer than the run_ns of their permit, or that wait and
+ *                 have not asked for VERGE__PERMIT_WAIT_NS.
+ *   rate          next_run is when the rate allows the next timer. A batch reserves one such time for each of its
+ *                 timers, and moves next_run behind the last. If the first of these times is in the future, the batch
+ *                 is held until then, and needs no other permit for the rate.
  */
 #define _GNU_SOURCE
 
@@ -43,7 +43,7 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    uint32_t slot = 0; /* the lowest free slot. So a batch that asks again has the same slot, and keeps its ticket */
+    uint32_t slot = 0; /* the lowest free slot. A batch that asks again usually gets the same one, and its old ticket */
     while (handler->slots >> slot & 1) {
         slot++;
     }

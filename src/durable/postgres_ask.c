@@ -17,8 +17,8 @@
     "ON s.shard = o.shard AND s.epoch = o.epoch FOR SHARE OF s)"
 #define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
 #define NOW "WITH n AS MATERIALIZED (SELECT verge_now() AS now)"
-/* unnest() is in the list of columns, which the server goes through row by row. In FROM, it would copy each array to a
- * temporary store first: a sixth of the time of an INSERT. */
+/* unnest() is in the list of columns, which the server goes through row by row. In FROM, the server would copy each
+ * array to a temporary store first: a sixth of the time of an INSERT. */
 #define INSERT_ROWS(ATTEMPT, REVISION, NAME, ARRAYS) \
     "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload, " \
     "rule) SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, " ATTEMPT \
@@ -117,7 +117,7 @@ static const int all_binary[PARAMETERS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 int verge__pg_error_of_state(const char *state, const char **ret_advice) {
     static const struct {
-        const char *state; /* the SQLSTATE begins with it */
+        const char *state; /* the SQLSTATE begins with this */
         int error;
         const char *advice;
     } known[] = {
@@ -255,7 +255,7 @@ int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parame
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result) {
     char name[16];
-    if (c->is_borrowed) { /* prepares no statement, which would stay in the caller's session */
+    if (c->is_borrowed) { /* a prepared statement would stay in the caller's session */
         return verge__pg_ask_text(c, texts[which], p, ret_result);
     }
     (void)snprintf(name, sizeof(name), "verge_%d", (int)which);

@@ -246,7 +246,7 @@ int verge__postgres_borrow(void *transaction, verge__connection **ret_connection
 
 void *verge__postgres_handle(verge__connection *connection) {
     verge__postgres *c = own(connection);
-    (void)PQsetnonblocking(c->pg, 0); /* for the handler */
+    (void)PQsetnonblocking(c->pg, 0); /* handlers expect a connection that blocks */
     return c->pg;
 }
 
@@ -279,8 +279,8 @@ void verge__postgres_rollback(verge__connection *connection) {
  * A connection may be lost after COMMIT was sent. Then another connection must find out whether the transaction was
  * committed. The number of the transaction does not tell: after a crash, the server may use the number again. So the
  * transaction inserts a row, its mark, just before it commits. The connection that asks inserts the same row. Only one
- * of the two can succeed. If the mark is there already, the transaction was committed. If the asking connection could
- * insert it, the transaction can no longer be committed.
+ * of the two can succeed. If the transaction's own row is there (committed is 1), the transaction was committed. If the
+ * asking connection could insert it, the transaction can no longer be committed.
  */
 
 static int find_out(verge__postgres *c, uint64_t mark) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQL functions that schedule, cancel and move timers, pause handlers and limit them. Any language can call them, in
- * its own transaction.
+ * SQL functions that start, cancel and move timers, pause handlers and limit them. Any language can call them, in its
+ * own transaction.
  *
- * They do the same as verge_durable_start_in, cancel, reset, pause, resume and limit. Their ids are
- * 2^62 | number << 8 | shard, where the number comes from a sequence. Ids that nodes make are below 2^62. Each function
- * has the search path with which it was created, so that it finds its tables. It runs with the rights of its caller,
- * who needs rights to the tables (docs/DURABLE.md).
+ * They do the same as verge_durable_start_in (but without period, rule and on_conflict), cancel, reset, pause, resume
+ * and limit. The ids of their timers are 2^62 | number << 8 | shard, where the number comes from a sequence. Ids that
+ * nodes make are below 2^62. Each function has the search path with which it was created, so that it finds its tables.
+ * It runs with the rights of its caller, who needs rights to the tables (docs/DURABLE.md).
  */
 #define _GNU_SOURCE
 
@@ -18,8 +18,8 @@
 
 #define SETTINGS "LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $verge$\n#variable_conflict use_column\n"
 
-/* If a row is locked, it is being fired, or changed in another transaction. The functions then try again for 50 ms, as
- * the library does. */
+/* If a row is locked, it is being fired, or changed in another transaction. The functions then try again for 60 ms; the
+ * library does so for 50 ms. */
 #define ANSWER(CHANGED, STATEMENT) \
     "BEGIN FOR tries IN 1 .. 6 LOOP " STATEMENT " IF FOUND THEN " \
     "RETURN CASE WHEN was_running <> 0 AND was_due > verge_now() THEN 'running' ELSE '" CHANGED "' END; END IF; " \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/postgres_internal.h - the store on a server: PostgreSQL by libpq. READ COMMITTED, as the server has it by
- * default.
+ * durable/postgres_internal.h - the store on a server: PostgreSQL by libpq. Transactions have the server's default
+ * isolation, READ COMMITTED.
  *
  * Three rules are essential:
  *  - The statement that deletes timers also locks the shard's row FOR SHARE, and compares its epoch. A takeover locks
- *    that row FOR UPDATE SKIP LOCKED. So it leaves the shard out while a firing is under way. If the takeover was
- *    first, the epoch differs, and no timer is deleted. FOR KEY SHARE would not be enough: the UPDATE of a node that
- *    leaves would not wait for it.
- *  - Each statement reads the clock once, in a subquery. A bare clock_timestamp() would be evaluated for each row.
+ *    that row FOR UPDATE SKIP LOCKED. So the takeover leaves the shard out while a firing is under way. If the takeover
+ *    was first, the epoch differs, and no timer is deleted. FOR KEY SHARE would not be enough: the UPDATE of a node
+ *    that leaves would not wait for the firing.
+ *  - A statement about many timers reads the clock once, in a subquery. A bare verge_now() would be evaluated for each
+ *    row.
  *  - The query plan must not depend on how full the table was when the plan was made. So conditions that should not
  *    choose an index are written in a form that no index serves (shard + 0), and sequential scans are switched off in
  *    these sessions. The JIT compiler is off as well, since the high cost of a forbidden scan would trigger it.
@@ -38,7 +39,7 @@ enum {
 
 #define CONNECT_TIMEOUT_S "5"
 #define EXPLAIN_TIMEOUT_NS UINT64_C(2000000000)
-#define MARK_KEPT_NS UINT64_C(3600000000000) /* how long a mark is kept; after that, a node that joins deletes it */
+#define MARK_KEPT_NS UINT64_C(3600000000000) /* a node that joins deletes marks that are older */
 
 typedef enum verge__postgres_statement {
     RENEW,
@@ -224,7 +225,8 @@ int verge__pg_say(verge__postgres *c, const char *text);
 int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result);
 int verge__pg_prepare(verge__postgres *c, const char *name, const char *text);
 int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result);
-/* ask runs one of the statements above, which it prepares the first time. tell does the same, and drops the rows. */
+/* ask runs one of the statements above, which it prepares the first time (on a borrowed connection: never). tell does
+ * the same, and drops the rows. */
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result);
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries for people and tools: get, list, count, check. */
+/* For people and tools: find, get, list, retry, forget, count, owners, check. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -218,8 +218,8 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     return matched;
 }
 
-/* Sets the outcomes of rows whose ids existed before. Such an id may belong to another timer. A call may have an id
- * twice. */
+/* Sets the outcomes of rows whose ids are in the table, from before or by this insert. Such an id may belong to another
+ * timer. A call may have an id twice. */
 static void match_found(const PGresult *result, verge__row *rows, size_t count) {
     for (int i = 0; i < PQntuples(result); i++) {
         verge__row found;
@@ -371,7 +371,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* Two transactions that insert the same keys in opposite orders would wait for each other. The server would undo one of
- * them, and its next try could meet the other again. So all transactions insert keys in the same order. */
+ * them, and its next try could meet the other again. So each call inserts its keys in the same order. */
 int verge__postgres_insert(verge__connection *connection, verge__row *rows, size_t count) {
     verge__postgres *c = own(connection);
     bool is_sorted = true;
@@ -531,8 +531,8 @@ int verge__postgres_count_attempt(verge__connection *connection, const verge__ta
     return verge__pg_tell(own(connection), ATTEMPT, &p);
 }
 
-/* Returns the first change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the
- * order of the changes, so the search begins at *at. */
+/* Returns a change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the order of
+ * the changes, so the search begins at *at. */
 static verge__change *find_change(verge__change *changes, size_t count, size_t *at, uint64_t id) {
     for (size_t tries = 0; tries < count; tries++) {
         verge__change *change = &changes[(*at + tries) % count];

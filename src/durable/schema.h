@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/schema.h - the tables, for both stores; only the types of columns differ. Numbers have 64 bits.
+ * durable/schema.h - the tables, for both stores; only the types of columns and verge_mark differ. Numbers have 64
+ * bits.
  *
  * verge_meta     one row. A library of version v uses the tables if min_version <= v <= version. incarnation: the last
  *                one given out.
@@ -17,7 +18,8 @@
  *                they know.
  * verge_permit   batches that run or wait to run, of handlers whose concurrency is limited in the cluster (permits.c).
  *
- * Version 3 has verge_control, verge_permit, and the column `rule`, which is NULL for timers without a rule.
+ * Since version 3, there are verge_control, verge_permit, and the column `rule`, which is NULL for timers without a
+ * rule.
  */
 #ifndef VERGE_SRC_DURABLE_SCHEMA_H
 #define VERGE_SRC_DURABLE_SCHEMA_H
@@ -46,7 +48,7 @@
     " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
     ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL, rule " TEXT ");"
 
-/* What tables of version 2 lack. */
+/* What tables of versions before 3 lack, except verge_mark. */
 #define VERGE__SCHEMA_3(NUMBER, TEXT) \
     VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
     "ALTER TABLE verge_timer ADD COLUMN rule " TEXT "; ALTER TABLE verge_dead ADD COLUMN rule " TEXT ";"

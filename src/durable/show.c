@@ -17,7 +17,7 @@
 enum {
     TROUBLED_MAX = 32, /* how many overdue timers are listed, and how many dead ones */
     NODES_MAX = 32,    /* nodes that are shown, each with a line of its own */
-    RANGES_SIZE = 800  /* enough for 128 ranges of shards, the worst case */
+    RANGES_SIZE = 800  /* enough for the ranges of any set of shards */
 };
 
 /* For the figures of the last seconds, time is cut into parts. The histogram was copied at the beginning of this part
@@ -44,7 +44,7 @@ typedef struct verge__shown {
 } verge__shown;
 
 /* Under the lock. The store counts as answering if the next renewal of the lease is not late by a second. The last
- * renewal was at most wait_ns before the next one, and the lease lasts lease_ns from the last one. */
+ * renewal was at most wait_ns before the next one, so the lease lasts at least lease_ns - wait_ns from the next one. */
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;
@@ -240,7 +240,7 @@ static int act(void *context, uint64_t id, const char *action) {
                       : strcmp(action, "forget") == 0 ? verge_durable_forget(shown->durable, id)
                       : strcmp(action, "cancel") == 0 ? verge_durable_cancel(shown->durable, id)
                                                       : -EINVAL;
-    verge__note_control(shown->durable); /* the list is read again now */
+    verge__note_control(shown->durable); /* makes the keeper read the list again now */
     return error;
 }
 

@@ -118,9 +118,10 @@ void verge__sq_queue_leave(verge__sqlite *c) {
  *
  * Commits are written to the log, and must be copied into the file from time to time. By default, SQLite does this in
  * the commit that finds the log long. With a large file this takes some hundred milliseconds, in which no timer fires.
- * Here the keeper copies the log while transactions go on. Alone, this could let the log grow for ever: while writers
- * go on, the keeper never reaches the end of the log. So when the log is very long, the writers wait while the keeper
- * copies the rest, which is short.
+ * Here the keeper copies the log while transactions go on. This alone could let the log grow for ever: while writers go
+ * on, the keeper never reaches the end of the log. So when the log is very long, the writers of this process wait while
+ * the keeper copies the rest, which is short. If this process has no keeper for the file (it has only clients, say),
+ * the commit copies the log after all.
  */
 
 static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
@@ -174,7 +175,8 @@ static int wait_for_other_process(void *context, int tries) {
     return verge__monotonic_ns() < c->busy_until_ns;
 }
 
-/* Reads store time: the clock of the machine, except that it does not go back by up to a minute (docs/DURABLE.md). */
+/* Reads store time, and the last incarnation. Store time is the clock of the machine. If this clock was set back by up
+ * to a minute, store time stands still instead (docs/DURABLE.md). */
 int verge__sq_read_time(verge__sqlite *c) {
     int64_t seen = 0;
     c->base.asked_ns = verge__monotonic_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. SQLite has one writer at a
- * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). Threads of
- * different processes sleep and try again, as SQLite makes them do.
+ * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). Between
+ * processes, the first thread of each queue sleeps and tries again (wait_for_other_process).
  *
  * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and P4 needs no lock
  * on the shard's row.
@@ -81,7 +81,7 @@ typedef struct verge__sqlite_file {
     pthread_mutex_t lock;
     pthread_cond_t queue_moved;
     struct verge__sqlite *queue; /* the connection that writes, then those that wait */
-    int log_pages;               /* pages of the log after the last commit; 0 after a checkpoint */
+    int log_pages;               /* pages of the log after the last commit; 0: a checkpoint has begun since */
     int keeper_fd;               /* wakes the keeper, which makes checkpoints (verge__sqlite_wait); -1: there is none */
 } verge__sqlite_file;
 
@@ -119,7 +119,7 @@ int verge__sq_run(verge__sqlite *c, verge__sqlite_statement which, const int64_t
 
 /* ---- sqlite_connection.c ---- */
 
-int verge__sq_queue_up(verge__sqlite *c); /* -EAGAIN: another connection was writing for lock_ns */
+int verge__sq_queue_up(verge__sqlite *c); /* -EAGAIN: other connections were writing for lock_ns */
 void verge__sq_queue_leave(verge__sqlite *c);
 void verge__sq_checkpoint(verge__sqlite *c);
 int verge__sq_read_time(verge__sqlite *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries for people and tools: get, list, count, check. */
+/* For people and tools: find, get, list, retry, forget, count, owners, check. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int verge__sqlite_find(verge__connection *connection, const char *handler, const
     return error != 0 ? error : id == 0 ? -ENOENT : 0;
 }
 
-/* A claim whose time is over does not run any more: its node has died. */
+/* A claim whose time is over does not count as running: its node has died, or its handler takes longer than run_ns. */
 static void read_info(const verge__sqlite *c, sqlite3_stmt *statement, verge_durable_info *info) {
     *info = (verge_durable_info){
         .id = (uint64_t)sqlite3_column_int64(statement, 0),

@@ -3,12 +3,13 @@
  * durable/store.h - the interface to a database. sqlite*.c and postgres*.c implement it.
  *
  * A connection is for one thread at a time. Functions with "in a transaction" in their comment must be called between
- * begin and commit. Each of the others is a transaction of its own. The sections P1 to P5 below are the steps of the
- * protocol (docs/DURABLE.md).
+ * begin and commit. Functions that only read may be called there, too. Each of the others is a transaction of its own.
+ * The sections P1 to P5 below are the steps of the protocol (docs/DURABLE.md).
  *
  * Functions return 0 or a negative errno; controls, list, owners and check return a count or a negative errno.
  * -EHOSTUNREACH, -EREMOTEIO, -EROFS: the connection is of no further use; disconnect it. -EAGAIN: another transaction
- * is in the way (a lock, a deadlock, a serialisation failure): roll back and repeat.
+ * is in the way (a lock, a deadlock, a serialisation failure), or a statement took longer than the lease: roll back and
+ * repeat.
  */
 #ifndef VERGE_SRC_DURABLE_STORE_H
 #define VERGE_SRC_DURABLE_STORE_H
@@ -39,8 +40,8 @@ enum {
 #define VERGE__PERMIT_NAP_NS UINT64_C(50000000)
 #define VERGE__PERMIT_WAIT_NS UINT64_C(1000000000)
 
-/* The outcome for a row whose id belongs to another timer. This means that two nodes have had the same incarnation: an
- * older state of the store was restored, or a replica was promoted that lacked the last commits. */
+/* The outcome for a row whose id belongs to another timer. If the node has made the id, two nodes have had the same
+ * incarnation: an older state of the store was restored, or a replica was promoted that lacked the last commits. */
 #define VERGE__ID_TAKEN (-EADDRINUSE)
 
 /* New tables are for libraries of this version or newer. Older libraries would lose the rules of timers. */
@@ -73,7 +74,7 @@ typedef struct verge__cluster {
     uint32_t live_nodes; /* nodes whose lease lasts, this one included */
     /* Store time at which the first lease of another node ends, if it is not renewed. 0: there is no other node. */
     uint64_t next_expiry_ns;
-    uint64_t control_revision; /* changes with verge_control */
+    uint64_t control_revision; /* differs after a change to verge_control */
     uint32_t owned_count;
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
 } verge__cluster;
@@ -87,7 +88,7 @@ typedef struct verge__control_change {
     uint64_t revision; /* random, below 2^40 */
 } verge__control_change;
 
-/* The question whether a batch may run whose handler has limits in the cluster, and the answer. */
+/* Asks whether a batch may run. Its handler has limits in the cluster. The last two fields are the answer. */
 typedef struct verge__permit {
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint64_t node;
@@ -98,8 +99,7 @@ typedef struct verge__permit {
     uint64_t at_ns; /* store time: if granted, when the timers may run; otherwise when to ask again */
 } verge__permit;
 
-/* A row of verge_timer, or one to insert. Pointers in a row that a store returns are valid until the next call on its
- * connection. */
+/* A row of verge_timer, or one to insert. Pointers in a row that a store visits are valid only during the visit. */
 typedef struct verge__row {
     uint64_t id;
     uint64_t due_ns;
@@ -127,7 +127,7 @@ typedef struct verge__target {
     uint64_t epoch;
 } verge__target;
 
-/* A cancel, reset, completion, extension, probe or revival, and its outcome. */
+/* A cancel, reset, completion, extension, probe, revival or forgetting, and its outcome. */
 typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset: the new time. probe and revive set it to that of the row */
@@ -142,19 +142,19 @@ typedef struct verge__change {
 
 typedef struct verge__connection {
     const struct verge__store *store;
-    uint64_t server_id;   /* differs for another server process or another file */
-    uint64_t incarnation; /* set by begin and renew: the last one that the store has given out */
+    uint64_t server_id;   /* differs for another server or file, and after a restart of the server */
+    uint64_t incarnation; /* set by begin, borrow and renew: the last one that the store has given out */
     uint64_t now_ns;      /* store time, from the last answer that had it */
-    uint64_t asked_ns;    /* monotonic times before and after that answer */
+    uint64_t asked_ns;    /* monotonic times, before the question and after the answer */
     uint64_t answered_ns;
-    uint64_t query_count; /* that the keeper has not added to the statistics yet */
+    uint64_t query_count; /* queries that the keeper has not added to the statistics yet */
 } verge__connection;
 
 typedef void (*verge__visit_row)(void *context, const verge__row *row);
 
 typedef struct verge__access {
     const char *url;
-    uint64_t lease_ns; /* no statement and no transaction may take longer */
+    uint64_t lease_ns; /* PostgreSQL: no statement, and no pause within a transaction, may take longer */
     uint64_t lock_ns;  /* how long to wait for the lock of another transaction; then -EAGAIN */
     bool create;       /* create the file if there is none */
 } verge__access;
@@ -174,7 +174,8 @@ typedef struct verge__store {
 
     /* -ENOENT: there are no tables; -EPROTO: they are not verge's. */
     int (*read_meta)(verge__connection *connection, verge__store_meta *ret_meta);
-    /* Makes all tables, or adds what tables of an older version lack. Older libraries may still use the latter. */
+    /* Makes all tables, or adds what tables of an older version lack. Older libraries may still use tables that were
+     * upgraded. */
     int (*make_tables)(verge__connection *connection, uint32_t shard_count);
 
     int (*contract)(verge__connection *connection); /* sets min_version to version */
@@ -183,13 +184,14 @@ typedef struct verge__store {
     /* If no answer comes, the commit may or may not have happened. If mark is 0, commit then returns -EHOSTUNREACH.
      * Otherwise mark is a number that is used for nothing else. The commit leaves it in the store, so that another
      * connection can find out what became of the commit. -EHOSTUNREACH then means that the transaction was not
-     * committed, and -EREMOTEIO that this is not known. */
+     * committed, and -EREMOTEIO that nobody knows. */
     int (*commit)(verge__connection *connection, uint64_t mark);
     void (*rollback)(verge__connection *connection);
     int (*savepoint)(verge__connection *connection);
-    int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: a statement failed, so undo it */
+    int (*end_savepoint)(verge__connection *connection, bool undo); /* -EAGAIN: a statement failed: call with undo */
 
-    /* P1. Leases belong to nodes: a shard is free if its owner has left, or was silent for longer than its lease. */
+    /* P1. Leases belong to nodes: a shard is free if it has no owner, or if its owner was silent for longer than its
+     * lease. */
     /* node: a number that no other node has. lease_ns 0: only reads the time. */
     int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node);
     int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
@@ -198,8 +200,8 @@ typedef struct verge__store {
     int (*leave)(verge__connection *connection, uint64_t node); /* gives all shards back, too */
     int (*new_incarnation)(verge__connection *connection, uint64_t *ret_incarnation);
 
-    /* P2. Visits rows after (after_due, after_id) that are due by until_ns, in the order of (due, id), at most
-     * limit. */
+    /* P2. Visits rows of the shards after (after_due_ns, after_id) that are due by until_ns, in the order of (due, id),
+     * at most limit. */
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
@@ -207,22 +209,24 @@ typedef struct verge__store {
      * means that verge_control was changed. */
     int (*wait)(verge__connection *connection, int wake_fd, uint64_t timeout_ns, verge__visit_row visit, void *context);
 
-    /* P3, in a transaction. Outcomes: 0; -EEXIST: the key is taken. If a row with this id exists, it stays as it is.
-     * The outcome is then 0 if it is the same timer, otherwise VERGE__ID_TAKEN (with on_conflict: -EEXIST). If the id
-     * of a new row is taken, the call itself may return VERGE__ID_TAKEN. */
+    /* P3, in a transaction; notify also outside of one. Outcomes: 0; -EEXIST: the key is taken. If a row with this id
+     * exists, it stays as it is. The outcome is then 0 if it is the same timer, otherwise VERGE__ID_TAKEN. With
+     * on_conflict, such a row is changed if it has the same key; otherwise the outcome is -EEXIST. If the id of a new
+     * row is taken, the call itself may return VERGE__ID_TAKEN. */
     int (*insert)(verge__connection *connection, verge__row *rows, size_t count);
     int (*notify)(verge__connection *connection, const verge__row *const *rows, size_t count);
 
     /* P4, in a transaction. take deletes and visits rows that are due and whose shard still has the epoch. claim keeps
-     * such rows, and gives them another attempt, revision and due time. Both leave out rows that another transaction
-     * has locked. complete deletes claimed rows whose revision has not changed. Outcomes: 0, -ENOENT. */
+     * and visits such rows, and gives them another attempt, revision and due time; the visit shows only the new
+     * revision. Both leave out rows that another transaction has locked. complete deletes claimed rows whose revision
+     * has not changed. Outcomes: 0, -ENOENT. */
     int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                 void *context);
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
                  verge__visit_row visit, void *context);
     int (*complete)(verge__connection *connection, verge__change *changes, size_t count);
-    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: the timer was cancelled or moved, or another node
-     * has claimed it. */
+    /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: the timer was cancelled or moved, or was claimed
+     * again. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
     int (*count_attempt)(verge__connection *connection, const verge__target *target);
     /* Finds out which rows exist, when they are due, and the epochs of their shards. Outcomes: 0, -ENOENT. */
@@ -234,7 +238,8 @@ typedef struct verge__store {
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 
     /* Limits of the cluster; control, permit and keep_permit are in a transaction. controls lists the handlers whose
-     * settings differ from the default. keep_permit moves the end of a granted permit to run_ns from now; 0 ends it. */
+     * settings differ from the default. keep_permit moves the end of a granted permit to run_ns from now; run_ns 0 ends
+     * the permit. */
     int (*control)(verge__connection *connection, const verge__control_change *change);
     int (*controls)(verge__connection *connection, verge_durable_control *ret_controls, size_t count);
     int (*permit)(verge__connection *connection, verge__permit *permit);
@@ -277,7 +282,7 @@ extern const verge__store verge__postgres_store;
 
 uint64_t verge__monotonic_ns(void);
 
-void verge__one_line(char *text); /* replaces each run of white space by one space */
+void verge__one_line(char *text); /* replaces each run of white space by one space, and drops it at both ends */
 
 /* The words about the last error on this thread, mostly the store's own. Empty: there was none. */
 void verge__set_words(const char *format, ...) __attribute__((format(printf, 1, 2)));

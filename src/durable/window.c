@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: the timers that are due soon, in a wheel for each priority, and in a hash table by their ids. It also
- * keeps the latest known time of the store's clock.
+ * The window: the timers that are due soon, in a wheel for each priority, and in a hash table by their ids. This file
+ * also estimates store time.
  *
  *   V1  a hint that waits has a timer in the wheel of its priority; a hint that fires or is held has none
  *   V2  every hint that is not free is in the chain of its id in the hash table, once
@@ -11,7 +11,7 @@
  *   V5  a hint that waits or is held is due by read_until_ns (keeper.c). If a timer is moved beyond that time, its hint
  *       is dropped to make room; a later scan finds the row. (If the store's clock is set back, read_until_ns gets
  *       smaller, and V5 may not hold for a while. A scan that has read the row before it was moved files the timer at
- *       its old time again: then it has a place until that time, and firing finds that the row is due later.)
+ *       its old time again: then the hint stays until that time, and firing finds that the row is due later.)
  *   V6  released_count of a handler is the number of its hints with is_released; each of these waits
  */
 #define _GNU_SOURCE
@@ -198,7 +198,7 @@ static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool i
     unmark_released(durable, hint);
     if (verge_wheel_reset(wheel_of(durable, hint->handler), hint->timer, due_ns) == 0) {
         wake_firers(durable);
-    } /* without memory, the hint comes out at the old time, and the firing finds that the row is not due */
+    } /* this reset does not fail: the wheel takes any time, and needs no memory for it */
 }
 
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first) {
@@ -316,7 +316,7 @@ void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns) 
         return;
     }
     if (verge_wheel_start(wheel_of(durable, hint->handler), at_ns, (void *)(uintptr_t)index, &hint->timer) != 0) {
-        set_cut(&window->cut, hint->due_ns, hint->id); /* no memory: a scan finds it again */
+        set_cut(&window->cut, hint->due_ns, hint->id); /* no memory: a scan finds the row again */
         verge__window_drop(durable, index);
         return;
     }

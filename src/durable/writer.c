@@ -18,7 +18,8 @@ enum {
     LOCKED_NAP_MS = 2,
 };
 
-/* How long a cancel or reset waits for a row that a firing has locked. After that, it returns VERGE_RUNNING. */
+/* How long a cancel or reset waits for a row that another transaction (a firing, say) has locked. After that, it
+ * returns VERGE_RUNNING. */
 #define LOCK_PATIENCE_NS UINT64_C(50000000)
 
 /* The calls of one transaction. */
@@ -266,7 +267,8 @@ static bool is_to_be_tried_again(verge_durable *durable, verge__call *call, verg
     return now_ns < call->lock_until_ns;
 }
 
-/* Makes a call that reads. If the connection is lost, this call and later reads of the group are tried again. */
+/* Makes a call that reads. If the connection is lost, this call and later reads of the group are tried again, while
+ * their patience lasts. */
 static int read_for(verge_durable *durable, verge__call *call) {
     int error = durable->writer.connection == NULL ? -EHOSTUNREACH
                                                    : call->read(durable, durable->writer.connection, call->question);
@@ -397,7 +399,8 @@ static bool has_calls(verge_durable *durable, bool *ret_has_changes) {
     return has_some;
 }
 
-/* Calls are taken only when the transaction has begun. So calls that come while it begins are part of it. */
+/* If a queued call writes, the transaction is begun before the calls are taken. So calls that come while it begins are
+ * part of it. */
 verge__progress verge__writer_step(verge_durable *durable) {
     verge__group group = {.calls = NULL};
     bool begins;
@@ -408,7 +411,7 @@ verge__progress verge__writer_step(verge_durable *durable) {
     int error = verge__connect(durable, &durable->writer.connection);
     error = error == 0 && begins ? begin(durable) : error;
     take_calls(durable, &group);
-    if (error == 0 && begins && !group.has_changes) { /* the calls were withdrawn meanwhile */
+    if (error == 0 && begins && !group.has_changes) { /* the calls that write were withdrawn, or come later */
         durable->store->rollback(durable->writer.connection);
     }
     if (group.calls == NULL) {

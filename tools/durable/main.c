@@ -350,7 +350,7 @@ static uint64_t time_of(const char *text) {
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
     double seconds;
     if (rest != NULL && strcmp(rest, "Z") == 0) {
-        const struct tm given = parts; /* timegm changes 31 February to 3 March */
+        const struct tm given = parts; /* timegm changes 31 February to a day in March */
         seconds = (double)timegm(&parts);
         end = parts.tm_mday == given.tm_mday && parts.tm_sec == given.tm_sec ? "" : "no such day or second";
     } else {
@@ -559,7 +559,7 @@ static int run(const verge__arguments *a) {
 }
 
 /* If a standard file is closed, opens /dev/null in its place. Otherwise the store could get this descriptor, and output
- * would be written into it. */
+ * would be written into the store. */
 static void open_standard_files(void) {
     int fd = 0;
     while (fd >= 0 && fd <= STDERR_FILENO) {

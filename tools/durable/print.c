@@ -96,7 +96,7 @@ static size_t utf8_size(const uint8_t *bytes, size_t size) {
     return 0;
 }
 
-/* Prints text as it is (UTF-8 in JSON), and other bytes as \xNN, or in JSON as \u00NN. */
+/* Prints ASCII text as it is, and in JSON also UTF-8. Other bytes are printed as \xNN, in JSON as \u00NN. */
 static void print_bytes(const uint8_t *bytes, size_t size, bool as_json) {
     for (size_t i = 0; i < size; i++) {
         const size_t utf8 = as_json ? utf8_size(bytes + i, size - i) : 0;

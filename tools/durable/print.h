@@ -14,7 +14,8 @@ enum { WRONG = 2 /* the exit status if the arguments make no sense */ };
  * status: WRONG if durable is not NULL and the error is -EINVAL, otherwise 1. */
 int complain(verge_durable *durable, const char *what, int error);
 
-/* Returns the URL without its password. The text is valid until the next call. */
+/* Returns the URL without its password, and without options that may be secret. The text is valid until the next
+ * call. */
 const char *without_password(const char *url);
 
 void print_heading(bool dead);
