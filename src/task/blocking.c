@@ -2,19 +2,23 @@
 /*
  * Calls of functions that block, on threads of a pool.
  *
- *     QUEUED ---a thread takes it---> RUNNING ---the function has returned---> DONE
- *        '---its task gives up (out of the queue)        '---its task gives up (task is NULL; the thread abandons it)
+ *     QUEUED ---a thread takes it---> RUNNING ---the function has returned, or ended the thread---> DONE
+ *        |                               '---its task gives up: task is NULL, and the thread calls abandon at the end
+ *        |---its task gives up: the call is taken out of the queue
+ *        '---the last thread ends, and no other can be started---> DONE, error is -EAGAIN
  *
- *   B1  All fields of a call but its result and error are under the lock of the pool. The thread that makes a call DONE
- *       claims its task before it releases the lock (J2). A task that was woken for another reason looks under the
- *       lock.
+ *   B1  The link, task and stage of a call are under the lock of the pool. result and error are written before the call
+ *       is DONE, and read after that. The other fields do not change once the call is queued. The thread that makes a
+ *       call DONE claims its task before it releases the lock (J2). A task that was woken for another reason looks at
+ *       the stage under the lock.
  *   B2  A call that cannot be abandoned is a local variable of its task, which waits until the call is DONE or out of
- *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task has abandoned
- *       it, by the thread.
- *   B3  For each call in the queue, an idle thread was woken. If there are not enough idle threads, then no more
- *       threads may or can be started, and each busy thread looks into the queue before it waits or ends.
- *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So at most
- *       one ended thread is not joined yet. When verge__blocking_deinit has joined that thread, all have ended.
+ *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task gave up while
+ *       the function was running, by the thread.
+ *   B3  For each call in the queue, an idle thread was woken or a new thread was started. If the queue has more calls
+ *       than that, no further thread may or can be started, and each busy thread looks into the queue before it waits
+ *       or ends.
+ *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So each
+ *       thread ends after the one before it, and verge__blocking_deinit joins the last: then all have ended.
  */
 #define _GNU_SOURCE
 
@@ -38,12 +42,12 @@ typedef struct verge__blocking_call {
     verge_blocking_function function;
     void *argument;
     void (*abandon)(void *argument); /* NULL: it cannot be abandoned */
-    verge_task *task;                /* the task that waits; NULL: it has abandoned the call */
+    verge_task *task;                /* the task that waits; NULL: it has given up */
     verge__blocking_stage stage;
-    bool stops_all;  /* virtual time: the only thread of the runtime waits for it */
+    bool stops_all;  /* virtual time: the thread that runs all tasks waits for it */
     unsigned awaits; /* for dumps */
     uintptr_t awaited;
-    int error; /* -EOWNERDEAD: the function has ended the thread */
+    int error; /* -EOWNERDEAD: the function has ended the thread. -EAGAIN: it was not called, as there is no thread */
     intptr_t result;
 } verge__blocking_call;
 
@@ -121,8 +125,8 @@ static void finish(verge_runtime *runtime, verge__blocking_call *call) {
     }
 }
 
-/* Under the lock, after a call was queued: starts or wakes a thread. False: there is no thread that can take the
- * call. */
+/* Under the lock, while calls are queued: starts or wakes a thread. False: there is no thread, and none can be
+ * started. */
 static bool find_thread(verge_runtime *runtime) {
     verge__blocking_pool *pool = &runtime->pool;
     if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
@@ -137,7 +141,7 @@ static bool find_thread(verge_runtime *runtime) {
     return pool->thread_count != 0;
 }
 
-/* B3. Called by a thread that ends: it may have to end (pthread_exit) while calls are queued. Finds other threads for
+/* B3. Called by a thread that ends: it may have to end (pthread_exit) while calls are queued. Finds another thread for
  * them. If there is none, the calls end with -EAGAIN. */
 static void leave_queue_to_another(verge_runtime *runtime, verge__task_queue *woken) {
     verge__blocking_pool *pool = &runtime->pool;
@@ -163,7 +167,7 @@ static void leave(verge_runtime *runtime) {
     pool->thread_count--;
     leave_queue_to_another(runtime, &woken);
     (void)pthread_cond_broadcast(&pool->changed);
-    (void)pthread_mutex_unlock(&pool->lock); /* from here on, the runtime may be destroyed unless it has tasks */
+    (void)pthread_mutex_unlock(&pool->lock); /* the runtime exists until this thread has ended (B4) */
     verge__deliver_all(&woken);
     if (has_before) {
         (void)pthread_join(before, NULL);
@@ -250,7 +254,8 @@ static int why_not(const verge_task *self, uint64_t deadline_ns) {
     return end_ns != VERGE_NEVER && end_ns <= verge__clock_now(&self->runtime->clock) ? -ETIMEDOUT : 0;
 }
 
-/* 0: the call is queued, and the calling task has begun to wait; in virtual time, stop_all_until_done follows. */
+/* 0: the call is queued. The calling task has begun to wait; in virtual time it has not, and calls stop_all_until_done.
+ * -EAGAIN: there is no thread. */
 static int submit(verge_task *self, verge__blocking_call *call) {
     verge__blocking_pool *pool = &self->runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -265,7 +270,7 @@ static int submit(verge_task *self, verge__blocking_call *call) {
     return has_thread ? 0 : -EAGAIN;
 }
 
-/* In virtual time: blocks the only thread of the runtime. */
+/* In virtual time: blocks the thread that runs all tasks. */
 static void stop_all_until_done(verge__blocking_pool *pool, const verge__blocking_call *call) {
     (void)pthread_mutex_lock(&pool->lock);
     while (call->stage != DONE) {
@@ -294,8 +299,9 @@ static bool is_giving_up(int reason) {
     return reason == -ETIMEDOUT || reason == -ECANCELED;
 }
 
-/* Called after a wait that ended for `reason`. 0: the call is DONE. Otherwise it was taken out of the queue, or is
- * abandoned. If it can be abandoned, and the reason is time or cancellation, the caller must not use it any more. */
+/* Called after a wait that ended for `reason`. Returns 0 if the call is DONE. Otherwise the call was taken out of the
+ * queue or abandoned, and `reason` is returned. If the call can be abandoned, and the reason is time or cancellation,
+ * the caller must not use the call any more. */
 static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
     verge__blocking_pool *pool = &self->runtime->pool;
     const bool abandons = call->abandon != NULL && is_giving_up(reason);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * task/broadcast.h - a broadcast: a ring with the last items, and a list of readers that wait for the next one. Every
- * reader sees every item. How far it has read is a number that the reader keeps, so a broadcast knows only those
- * readers that wait.
- *   Y1  item number n is at n % capacity, for n from sent - capacity to sent - 1.
- *   Y2  every waiting reader has seen item number sent - 1. So the next item is both its next one and its latest one.
+ * reader sees every item. Each reader keeps its own position, the number of the item that it reads next. So a broadcast
+ * knows only those readers that wait.
+ *   Y1  item number n is at index n % capacity. The items that are kept have the numbers from sent - capacity (from 0,
+ *       while fewer were sent) to sent - 1.
+ *   Y2  the position of every waiting reader is `sent`. So the next item that is sent is both the reader's next item
+ *       and the latest one.
  */
 #ifndef VERGE_SRC_TASK_BROADCAST_H
 #define VERGE_SRC_TASK_BROADCAST_H
@@ -30,9 +32,9 @@ static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, c
     return broadcast == NULL || position == NULL || (item == NULL && broadcast->item_size != 0);
 }
 
-/* Called with the latch held. Copies the item at *position (READ_NEXT) or the last item (READ_LATEST), and moves
- * *position behind it. Returns 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW (*position has moved to
- * the oldest item), or -EAGAIN. */
+/* Called with the latch held. Copies item number *position (READ_NEXT) or the last item (READ_LATEST), and sets
+ * *position to the number after that item. Returns 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW
+ * (READ_NEXT only: the item is lost, and *position is now that of the oldest item), or -EAGAIN. */
 int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
 /* Called with the latch held: whether verge__broadcast_get would return -EAGAIN. */

@@ -11,15 +11,15 @@
  *   verge__context_deinit(&fiber);                               after that, in the flow that it went back to
  *
  * A suspended context may be resumed by any thread. A switch keeps what a function call keeps: callee-saved registers
- * and the modes of the floating-point unit. The signal mask belongs to the thread. Unwinding a stack ends at the caller
- * of its function.
+ * and the modes of the floating-point unit. The assembly leaves the signal mask of the thread alone; ucontext keeps one
+ * for each flow. Unwinding a stack ends at its first frame.
  *
  * A function that switches to another context may continue on another thread. So it must not keep the address of a
  * thread-local variable over a switch.
  *
  * A flow may be announced as ready before it has left its stack: it announces itself, and then switches away. If other
- * threads may resume it, is_live keeps them from doing so too early. The thread that resumes a flow first sets is_live
- * (verge__context_set_live). The switch away from the flow clears is_live after the last use of the stack (release). A
+ * threads may resume it, is_live keeps them from doing so too early. A thread sets is_live (verge__context_set_live)
+ * before it resumes a flow. The switch away from the flow clears is_live after the last use of the stack (release). A
  * thread that reads 0 (acquire) may resume the flow.
  */
 #ifndef VERGE_SRC_TASK_CONTEXT_H
@@ -53,7 +53,7 @@
 
 typedef struct verge__context {
     _Atomic uint64_t is_live; /* not 0: the stack may be in use, even if the flow seems suspended. See above */
-    void *stack_pointer;      /* while it is suspended: what verge__context_swap left */
+    void *stack_pointer;      /* while it is suspended: what verge__context_swap or _prepare left */
     void (*function)(void *argument);
     void *argument;
 #if VERGE__ASAN

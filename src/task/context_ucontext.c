@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts by <ucontext.h>, for machines that have no assembly here. A suspended flow is a
- * ucontext_t on its own stack. Each switch is two system calls, as swapcontext keeps the signal
- * mask.
+ * Contexts by <ucontext.h>, for machines that have no assembly here, and for builds with VERGE_UCONTEXT. A suspended
+ * flow is a ucontext_t on its own stack. Each switch is one or two system calls, as swapcontext keeps the signal mask.
  */
 #define _XOPEN_SOURCE 700
 

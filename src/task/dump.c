@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_latch. A task in the list
- * has not ended, so its memory and its stack exist as long as the latch is held. The dump copies what it finds, and
- * writes the text after it has released the latch, as the user's writer may wait.
+ * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_latch. A task is taken out
+ * of the list before it is freed. So the memory and the stack of a task in the list exist as long as the latch is held.
+ * The dump copies what it finds, and writes the text after it has released the latch, as the user's writer may wait.
  *
  * Tasks continue to run meanwhile. Their state is atomic, and each name is under the latch of its task. The frames of a
  * stack are read without a latch, and the task may run again at any time. So the walk follows a frame pointer only
- * upwards and inside the stack, which makes it end. Its result counts only if the task was suspended at the same stack
- * pointer before and after the walk.
+ * upwards and inside the stack, which makes it end. Its result counts only if the task was suspended in the same state
+ * and at the same stack pointer before and after the walk.
  */
 #define _GNU_SOURCE
 

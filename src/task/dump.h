@@ -11,7 +11,7 @@ void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
 /* Starts a thread that watches the workers and dumps at the signal, if the options ask for one of these. */
 int verge__observe_begin(verge_runtime *runtime);
 
-/* Ends that thread. */
+/* Ends that thread, and the handling of the signal. */
 void verge__observe_end(verge_runtime *runtime);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Groups of tasks. The members of a group are in a list, under its latch.
- *   U1  `count` is the number of members in the list, plus those that are about to join it. While it is not 0, the
- *       group exists: its owner waits regardless of cancellation, and a member leaves the group as the last thing that
- *       it does (verge__task_ended).
+ *   U1  `count` is the number of members in the list, plus those that are about to join it. While `count` is not 0, the
+ *       group exists: its owner waits regardless of cancellation. A member is counted out only after it has ended
+ *       (verge__task_ended).
  *   U2  `error` is set once, with the latch held. The thread that sets it cancels the members in the list. A task that
  *       joins the list later is cancelled when it joins.
  */
@@ -121,8 +121,8 @@ int verge_group_cancel(verge_group *group) {
     return 0;
 }
 
-/* Called with the latch held. Waits until no member is left. If the owner is cancelled or its deadline comes, this
- * function cancels the members, and continues to wait for their end. */
+/* Called with the latch held. Waits until no member is left. If the owner's wait ends early (cancellation, deadline, no
+ * memory for a timer), this function cancels the members, and continues to wait for their end. */
 static void await_members(verge_task *self, verge_group *group, uint64_t deadline_ns) {
     verge__waiter waiter = {.task = self};
     verge__awaits(self, VERGE__AWAITS_GROUP, (uintptr_t)group);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/latch.h - a latch: a lock that is held for a handful of instructions, by tasks of different workers and by other
- * threads. Its holder does not switch to another task. It is a plain word, since it is in public structs, which C++
- * must be able to read.
+ * task/latch.h - a latch: a lock that is held for a short time, usually a handful of instructions, by tasks of
+ * different workers and by other threads. Its holder does not switch to another task. It is a plain word, since it is
+ * in public structs, which C++ must be able to read.
  *
  *     0   free
  *     1   locked

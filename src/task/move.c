@@ -23,8 +23,8 @@ verge__runner *verge__pick_runner(verge_runtime *runtime) {
     return runtime->runners[0];
 }
 
-/* Moves a task to another runner, and returns that runner. No other thread may change the task meanwhile: the caller
- * has popped it from the ready queue, or has made it MOVING. */
+/* Moves a task to another runner, and returns that runner. No other thread may resume or move the task meanwhile: the
+ * caller has taken it out of a queue, or has made it MOVING. */
 static verge__runner *move(verge__runner *runner, verge_task *task) {
     verge__end_io_timer(task);
     verge__unlist_task(runner, task);
@@ -65,7 +65,7 @@ static uint8_t reason_of(uint8_t state) {
 
 /* A task that waits has arrived at its new runner, `target`. If the runtime stops, target may have cancelled its tasks
  * before this one came, so the task is cancelled here. If target retires, it may have looked for waiting tasks before
- * this one waited, so it must look again. */
+ * this one waited, so target must look again. */
 static void go_on_waiting(verge__runner *target, verge_task *task) {
     const bool is_stopping = atomic_load(&task->runtime->is_stopping);
     uint8_t state = VERGE__TASK_MOVING;

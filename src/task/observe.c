@@ -3,8 +3,8 @@
  * The observer: a thread that a runtime has while tasks run, if its options ask for one of these:
  *
  *   - Reports of tasks that do not let others run. A worker counts the tasks that it resumes. The observer reads these
- *     counts twice in each stuck_after_ns. If a count has not changed for stuck_after_ns while a task ran, that task is
- *     stuck. The workers do nothing more for this.
+ *     counts twice in each stuck_after_ns, but at most once in a millisecond. If a count has not changed for
+ *     stuck_after_ns while a task ran, that task is stuck. The workers do nothing more for this.
  *   - Dumps at a signal. The signal handler only adds to two words and wakes the threads that sleep on `word`, which a
  *     handler may do. The observer writes the dump.
  *
@@ -31,7 +31,7 @@ static struct {
     struct sigaction before;
 } signals[SIGNAL_COUNT];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of user_count, and of calls of sigaction */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of user_count and before, and of calls of sigaction */
 
 /* ---- the signal ---- */
 
@@ -57,7 +57,8 @@ static int begin_handling(int number) {
     return result;
 }
 
-/* Restores the action that the signal had before, unless the program has set another one meanwhile. */
+/* When no runtime uses the signal any more, restores the action that it had before, unless the program has set another
+ * one meanwhile. */
 static void end_handling(int number) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -73,7 +74,7 @@ static void end_handling(int number) {
 
 typedef struct verge__watched {
     uint64_t switches;         /* tasks that were resumed, in the rounds that are over */
-    uint64_t since_ns;         /* when `switches` and `resumes_left` were first seen */
+    uint64_t since_ns;         /* when these values of `switches` and `resumes_left` were first seen */
     const verge_task *suspect; /* the task that ran at the last look */
     int resumes_left;          /* in this round. Each resumed task changes this or `switches` */
     bool is_reported;

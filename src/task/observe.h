@@ -8,7 +8,7 @@
 
 /* ---- stats.c ---- */
 
-/* The service that has the timers of its tasks. */
+/* The service that has the timers of the runtime's tasks. */
 verge_service *verge__runtime_service(const verge_runtime *runtime);
 
 /* As verge_runtime_get_stats, but without stacks and backend: scope calls it four times a second, which is too often to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
- * running task. Its handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
+ * running task. The handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
  *
  * The handler prints a line. It does not end the process: if the program has a handler of its own, this handler calls
  * it. Otherwise this handler restores the default action, and returns. Then the instruction faults again, and the
@@ -18,11 +18,11 @@
 #include "task/current.h"
 #include "task/runner.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of watch_count, and of changes of the action */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of watch_count and before, and of changes of the action */
 static uint32_t watch_count;                             /* threads that need the handler */
 static struct sigaction before;                          /* the action that was there before */
 
-/* ---- in the handler: nothing but write(2) ---- */
+/* ---- in the handler: only what a handler may call ---- */
 
 typedef struct verge__overflow_line {
     char text[320];
@@ -108,7 +108,7 @@ static bool is_wanted(const verge_runtime *runtime, const struct sigaction *now)
     return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }
 
-/* Installs the handler, if it is wanted. Returns whether it is there. */
+/* Installs the handler, if this runtime wants it. Returns whether the runtime wants it and it is there. */
 static bool begin_handling(const verge_runtime *runtime) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);

@@ -13,15 +13,15 @@
 /* All fields are protected by `lock`. */
 typedef struct verge__blocking_pool {
     pthread_mutex_t lock;
-    pthread_cond_t work;    /* a call was queued, or the pool closes */
-    pthread_cond_t changed; /* a call was done for a thread that waits, or a thread has ended */
+    pthread_cond_t work;    /* calls are queued, or the pool closes */
+    pthread_cond_t changed; /* a call is done that stops_all (blocking.c), or a thread has ended */
     verge__list queue;      /* calls, the oldest first */
     uint32_t queued_count;
     uint32_t thread_count;
-    uint32_t idle_count; /* how many of them wait for work, or were woken for a queued call and have not taken it yet */
+    uint32_t idle_count; /* how many threads wait for `work`, or were woken and do not have the lock yet */
     bool is_closing;
-    bool has_ended; /* the thread that ended last is to be joined */
-    pthread_t ended;
+    bool has_ended;  /* `ended` is set, and was not joined */
+    pthread_t ended; /* the thread that ended last */
 } verge__blocking_pool;
 
 void verge__blocking_init(verge__blocking_pool *pool);
@@ -29,11 +29,12 @@ void verge__blocking_init(verge__blocking_pool *pool);
 /* Waits for the functions that still run. */
 void verge__blocking_deinit(verge__blocking_pool *pool);
 
-/* Calls a function that may block, on a thread of the pool, and waits for its end. awaits and awaited are for
- * verge__awaits. Not for virtual time. If all threads are busy, the call waits for one until its deadline or that of a
- * scope (-ETIMEDOUT), or until its task is cancelled (-ECANCELED). After one of these errors, -ENOMEM or -EAGAIN (no
- * thread can be started), the function was not called, and will not be. Once the function has begun, the call waits for
- * its end. */
+/* Calls a function that may block, on a thread of the pool, and waits for its end. Returns 0 if the function has
+ * returned. awaits and awaited are for verge__awaits. Not for virtual time. If all threads are busy, the call waits for
+ * one until its deadline or that of a scope (-ETIMEDOUT), or until its task is cancelled (-ECANCELED). After one of
+ * these errors, -ENOMEM, -EINVAL (verge__refuses) or -EAGAIN (no thread can be started), the function was not called,
+ * and will not be. After -EOWNERDEAD it was called, and has ended its thread. Once the function has begun, the call
+ * waits for its end. */
 int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                           uintptr_t awaited, uint64_t deadline_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How tasks get to their runner: the queue of ready tasks, the inbox through which other threads add to that queue, and
- * the list of all tasks.
+ * How tasks get to their runner: the inbox, through which other threads give tasks to it, the list of all tasks of a
+ * runner, and how a runner is woken.
  *
  * No wake-up is lost, by the rule "write, then read" on both sides. Another thread first puts a task into the inbox, or
  * sets a flag and then `attention`; then it reads whether the runner waits. The runner first writes that it waits; then
@@ -43,7 +43,7 @@ static bool wake_reactor(verge__runner *runner) {
     return is_waiting;
 }
 
-/* `notifying` keeps the reactor open until it was woken (verge__runner_close). */
+/* `notifying` keeps the reactor open until this thread has woken it (verge__runner_close). */
 bool verge__runner_notify(verge__runner *runner) {
     begin_to_notify(runner);
     const bool is_waiting = wake_reactor(runner);

@@ -17,7 +17,7 @@
  *       another worker checks is_live (acquire) before the compare-and-swap. While a task is in a ring, is_live may
  *       become false, but never true: only the worker that has taken the task sets it.
  *
- * No worker waits for another: a compare-and-swap fails only because another one has succeeded.
+ * No worker waits for another: a compare-and-swap fails only because another one has succeeded, or spuriously.
  */
 #ifndef VERGE_SRC_TASK_RING_H
 #define VERGE_SRC_TASK_RING_H
@@ -59,10 +59,10 @@ static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *tas
     return true;
 }
 
-/* By the owner. NULL: the ring is empty. The exchange may be relaxed. The owner has written the slot itself. And when a
- * later push writes the slot again, a thief that took from it has read it before: the thief's exchange (release) comes
- * before the head that the push reads (acquire). This holds even if exchanges of the owner are in between, as these
- * continue the thief's release sequence. */
+/* By the owner. NULL: the ring is empty. The compare-and-swap may be relaxed. The owner has written the slot itself.
+ * And when a later push writes the slot again, a thief that took from it has read it before: the thief's
+ * compare-and-swap (release) comes before the head that the push reads (acquire). This holds even if the owner has
+ * moved head in between, as that continues the thief's release sequence. */
 static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -78,7 +78,7 @@ static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
 }
 
 /* By another worker: takes the older half, at most VERGE__STEAL_MAX, up to the first that is live. Returns how many. 0:
- * there were none, or another worker was faster. */
+ * there were none, the first is live, or another worker was faster. */
 uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks);
 
 #endif

@@ -133,7 +133,7 @@ static int spawn_main(verge__task_run *run, verge_task_function function, void *
     return error;
 }
 
-/* Called after the loops. If the first task has not ended (-EDEADLK), nobody joins it any more. */
+/* Called after the loop of worker 0. If the first task has not ended (-EDEADLK), nobody joins it any more. */
 static void join_main(verge__task_run *run) {
     verge_task *task = run->main;
     if (task == NULL) {
@@ -149,7 +149,7 @@ static void join_main(verge__task_run *run) {
     }
 }
 
-/* Clears VERGE__RUN_OVER, which the last run has left, unless there is no task. No loop runs yet. */
+/* If there is a task, clears VERGE__RUN_OVER, which the last run has left; otherwise sets it. No loop runs yet. */
 static void begin_run(verge_runtime *runtime) {
     uint64_t tasks = atomic_load(&runtime->tasks);
     uint64_t begun;
@@ -225,7 +225,7 @@ static void end_run(verge_runtime *runtime) {
     set_stage(runtime, VERGE__RUNTIME_IDLE);
 }
 
-/* As retire_lost, for the thread of worker 0: when it ends, the whole run ends. */
+/* As retire_lost, for the thread of worker 0: this handler also ends the run. */
 static void end_lost(void *argument) {
     verge__task_run *run = argument;
     verge_runtime *runtime = run->runtime;

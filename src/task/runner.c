@@ -190,7 +190,7 @@ static void empty_inbox(verge__runner *runner) {
     verge_task *next;
     for (verge_task *task = verge__inbox_take(runner); task != NULL; task = next) {
         next = task->next;
-        if (verge__has_stopped(runner)) { /* the task was in no list when the runner cancelled its tasks */
+        if (verge__has_stopped(runner)) { /* the task may have been in no list when the runner cancelled its tasks */
             atomic_store(&task->is_cancelled, true);
         }
         if (atomic_load(&task->state) == VERGE__TASK_IO_CANCEL) {

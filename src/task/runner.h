@@ -29,7 +29,7 @@ typedef struct verge__searching {
     bool is_mine; /* this runner is the one that searches */
     bool has_napped;
     uint32_t patience;           /* how many times it looks again before it sleeps */
-    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found something */
+    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found many */
     uint32_t heads;              /* the sum of the others' ring heads, when it last looked */
     const verge__runner *few_of; /* the runner whose few tasks it left alone before the nap, */
     uint32_t few_head;           /* and the head of its ring then */
@@ -60,28 +60,29 @@ typedef struct verge__runner {
     verge__searching search;
 
     /* From any thread. */
-    verge_task *_Atomic inbox; /* linked, the last posted first; verge__inbox_closed: the runner has left */
+    verge_task *_Atomic inbox; /* linked, the last posted first; verge__inbox_closed: it has left, or is not open yet */
     _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
-    _Atomic bool attention;    /* a flag of the runner or of the runtime has changed */
+    _Atomic bool attention;    /* something has changed that the loop must see (verge__runner_alert) */
     _Atomic bool is_retiring;
     _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; it stays set */
     _Atomic uint32_t notifying; /* how many threads are about to wake the reactor, plus VERGE__RUNNER_CLOSES */
     uint32_t list_latch;
     _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
-    void *listed;              /* links of all tasks of the runner, the newest first */
+    void *listed;              /* links of all tasks of the runner, the last added first */
     _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
-    /* Written by the runner's thread. unjoined: tasks that ended here without a joiner. collected: tasks that ended
-     * without a joiner on any runner, and were joined or detached here later. */
+    /* Written by the runner's thread. unjoined: tasks that ended here, not detached and without a joiner. collected:
+     * such tasks of any runner that were joined or detached here later. */
     _Atomic uint64_t unjoined, collected;
 
     pthread_t thread;
-    bool has_thread; /* under the runtime's lock */
+    bool has_thread; /* `thread` is to be joined; set under the runtime's lock */
     bool has_reported;
     int start_error;
 
-    /* Tasks that are ready and not pinned, where the runner shares: the oldest in the ring, the rest in `overflow`. */
-    char other_lines[64]; /* keeps what other threads look at apart from what only this one uses */
+    /* If the runner shares, its tasks that are ready and not pinned: the oldest in the ring, the rest in
+     * overflow_queue. */
+    char other_lines[64]; /* so that the fields below, which other runners read, share no cache line with those above */
     verge__task_ring ring;
     uint32_t overflow_latch;
     _Atomic uint32_t overflow_count; /* written under the latch */
@@ -106,14 +107,14 @@ static inline void verge__count(_Atomic uint64_t *count) {
  * the thread is bound to its worker. */
 int verge__runner_open(verge__runner *runner, struct verge__reactor *shared_reactor);
 
-/* Called by the same thread, when the runner has no tasks left. */
+/* Called by the same thread, after the runner's last round. */
 void verge__runner_close(verge__runner *runner);
 
-/* Switches to the next task that can run, or back to the loop. self is in the ready queue, or can be woken. */
+/* Switches to the next task that can run, or back to the loop. self is in a queue of ready tasks, or can be woken. */
 void verge__suspend(verge_task *self);
 
-/* One round of the loop: handles what has arrived, runs the timers that are due, and then tasks. Returns whether there
- * was something to do. */
+/* One round of the loop: handles what has arrived, runs the timers that are due, and then tasks. A runner that retires
+ * moves its tasks instead of running them. Returns whether there were timers that were due, or tasks to run or move. */
 bool verge__runner_round(verge__runner *runner);
 
 /* Whether the runtime stops, and this runner has cancelled its tasks. */
@@ -132,10 +133,10 @@ verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
 
 /* ---- move.c ---- */
 
-/* Gives the tasks of a runner that retires to others, except those in I/O. True: there were some. */
+/* Gives the tasks of a runner that retires to others, except those in I/O. True: it has moved some. */
 bool verge__runner_move_tasks(verge__runner *runner);
 
-/* True: no task is left, and the runner has closed its inbox. */
+/* If no task of the runner is left, closes its inbox. Returns whether it did. */
 bool verge__runner_has_left(verge__runner *runner);
 
 /* ---- lost.c ---- */

@@ -34,7 +34,7 @@ struct verge_runtime {
     verge__stack_store stacks;
     uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
 
-    pthread_mutex_t lock; /* of stage, outside_stacks, workers that come and go */
+    pthread_mutex_t lock; /* of stage, outside_stacks, backend, workers that come and go */
     pthread_cond_t changed;
     verge__runtime_stage stage;
     verge__stack_cache outside_stacks;
@@ -54,7 +54,7 @@ struct verge_runtime {
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
     char line_of_counts[64];
     _Atomic uint64_t tasks;       /* how many there are, plus the credits of all runners, plus VERGE__RUN_OVER */
-    _Atomic uint32_t next_runner; /* for tasks from outside */
+    _Atomic uint32_t next_runner; /* for verge__pick_runner, which takes them in turn */
     _Atomic uint64_t spawned_outside;
     _Atomic uint64_t collected_outside;
     char line_of_rest[64];
@@ -72,9 +72,9 @@ struct verge_runtime {
 };
 
 /*
- * A flag in `tasks`. It is set in the step that counts the last task out. From then on the loops end, and run no more
- * tasks. A task that is spawned from outside after that belongs to the next run: in this one, its loop could end before
- * the task does.
+ * A flag in `tasks`. It is set in the step that counts the last task out, or when a run begins without a task. From
+ * then on the loops end, and run no more tasks. A task that is spawned from outside after that belongs to the next run:
+ * in this one, the loop of its runner could end before the task does.
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
@@ -92,7 +92,7 @@ uint64_t verge__existing_tasks(const verge_runtime *runtime);
 /* How many tasks have ended, and were neither joined nor detached (stats.c). */
 uint64_t verge__unjoined_tasks(const verge_runtime *runtime);
 
-/* Whether this process is the child of a fork, and its parent has created the runtime. */
+/* Whether this process is the child of a fork that came after the runtime was created. */
 static inline bool verge__runtime_is_forked(const verge_runtime *runtime) {
     return runtime->forks != verge__forks();
 }
@@ -111,7 +111,8 @@ int verge__add_runner(verge_runtime *runtime, bool is_closed);
 /* Makes all runners look for work. From any thread. */
 void verge__alert_all(verge_runtime *runtime);
 
-/* Chooses a runner that accepts tasks. Never NULL, as worker 0 does not retire. */
+/* Chooses the next runner in turn that does not retire. Its inbox may still be closed (verge__list_task). Never NULL,
+ * as worker 0 does not retire. */
 verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */

@@ -69,7 +69,7 @@ static bool others_have_tasks(const verge__runner *runner) {
     return false;
 }
 
-/* Changes whenever one of the others takes a task out of its ring. */
+/* Changes whenever a task is taken out of the ring of another runner. */
 static uint32_t sum_of_heads(const verge__runner *runner) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
     uint32_t heads = 0;

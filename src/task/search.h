@@ -29,26 +29,28 @@
  *       stopped searching (3, and 5 before 6), unless yet another runner searches by then. So while a task waits in a
  *       ring, a runner searches, or none is parked.
  *   Q3  At most one runner searches: is_searching is set by a runner for itself, or by one for the runner that it calls
- *       (4, 5 on the right), and cleared by the runner that searches. Only one runner can take a given bit out of
- *       `parked`. So a runner is called once, and notices it.
+ *       (4, 5 on the right), and cleared by the runner that searches, or by one that found nobody to call (6 on the
+ *       right). Only one runner can take a given bit out of `parked`. So a runner is called once, and notices it.
  *   Q4  No runner repeats a step to wait for another thread. 6 on the right goes back only if a runner has parked
  *       since.
  *
  * "The rings" are all tasks that others may take from a runner: those in its ring, in its overflow, and in its inbox,
- * which it may be too busy to look into. A thread that posts into the inbox of a runner that does not sleep goes
- * through the steps on the right. A runner that stops searching also looks into its own inbox, because a task that was
- * posted there while it searched was not offered to another runner.
+ * which it may be too busy to look into. A thread that posts such a task into the inbox of a runner that does not sleep
+ * goes through the steps on the right. A runner that stops searching also looks into its own inbox, because a task that
+ * was posted there while it searched was not offered to another runner.
  *
- * The cost of a search is bounded. If recent searches found something, it looks up to 16 times, about a microsecond
+ * The cost of a search is bounded. If recent searches found many tasks, it looks up to 17 times, about a microsecond
  * apart; otherwise once. It leaves a queue of one or two tasks alone, since their owner usually runs them soon. If it
  * finds nothing, but the others are busy (their heads move) or have tasks, the runner naps: it sleeps for 50 us to 1.6
  * ms. During the nap it is still the one that searches, so it is not called for nothing. After the nap it also takes
- * from queues of one or two tasks. If nothing has moved, it parks, and does nothing until it is called.
+ * from queues of one or two tasks, and from inboxes. If no head has moved and the others have no tasks, it parks, and
+ * does nothing until it is called.
  */
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H
 
-/* The right side, from step 2. The calling thread has put a task into a ring, or leaves one there and runs another. */
+/* The right side from step 3; verge__offer is the right side from step 2. The calling thread has put a task into a
+ * ring, or leaves one there and runs another. */
 void verge__offer_slowly(verge_runtime *runtime);
 
 static inline bool verge__anyone_parked(const verge_runtime *runtime) {
@@ -78,7 +80,8 @@ bool verge__park(verge__runner *runner);
 /* Step 8 on the left. */
 void verge__unpark(verge__runner *runner);
 
-/* Step 3 on the left. Also called when a runner that searches gets work of its own. */
+/* Step 3 on the left, if the runner searches; otherwise nothing. Also called when a runner that searches gets work of
+ * its own, retires or ends. */
 void verge__search_end(verge__runner *runner);
 
 #endif

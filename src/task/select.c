@@ -40,7 +40,7 @@ typedef struct verge__selection {
     verge_task *self;
     verge_case *cases;
     uint32_t count;
-    uint32_t joined_count; /* lists that were joined, in the random order */
+    uint32_t joined_count; /* cases that `join` was called for, in the random order */
     verge__choice choice;
     verge_mutex *mutex; /* of the conditions; NULL: there are none */
     bool gave_mutex_up;
@@ -58,7 +58,8 @@ static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
 
 /*
  * What a kind of case does. A case without a list (NONE, TIME, TICK, POLL) has `check`, `happens`, and `time` if time
- * alone makes it happen. A case with a list has the rest as well; latch_at and list_at are offsets in its object.
+ * alone makes it happen. A case with a list has `check`, `happens`, and the fields from latch_at on; latch_at and
+ * list_at are offsets in its object.
  */
 typedef struct verge__case_type {
     /* Whether the arguments of the case make sense: 0, -EINVAL, -EPERM. */
@@ -76,8 +77,8 @@ typedef struct verge__case_type {
     /* With the latch held: whether the call would have to wait. */
     bool (*must_wait)(const verge__selection *selection, const verge_case *one);
 
-    /* With the latch held: makes a call that need not wait. *ret_woken: a task that the caller must deliver, or NULL.
-     * NULL for a condition, which always has to wait. */
+    /* With the latch held: makes a call that need not wait. If the call woke a task, it is stored in *ret_woken, and
+     * the caller must deliver it. This field is NULL for a condition, which always has to wait. */
     int (*make_call)(const verge__selection *selection, const verge_case *one, verge_task **ret_woken);
 
     /* With the latch held. NULL: the case has no list. */
@@ -86,7 +87,8 @@ typedef struct verge__case_type {
     /* With the latch held. The waiter may have left the list already. */
     void (*leave_list)(const verge_case *one, verge__waiter *waiter);
 
-    /* Without the latch, after a call that returned 0: its result. NULL: there is nothing left to do. */
+    /* Without the latch, after a call that returned 0 or a waiter that was granted: returns the result of the case.
+     * NULL: there is nothing left to do. */
     int (*finish)(const verge_case *one);
 } verge__case_type;
 
@@ -484,7 +486,8 @@ static void leave_all(verge__selection *selection) {
     }
 }
 
-/* Closes the choice, and returns the chosen case; NULL: no case with a list was chosen, and none will be. */
+/* Closes the choice, leaves all lists, and returns the chosen case. NULL: no case with a list was chosen, and none will
+ * be. */
 static verge_case *chosen(verge__selection *selection) {
     void *made_for = NULL;
     VERGE__STEP("select: give up");

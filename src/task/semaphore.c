@@ -3,7 +3,7 @@
  * Semaphore and read-write lock. Both have a queue of waiting tasks and threads:
  *   D1  A caller that finds others waiting waits behind them. The first in the queue gets what it wants as soon as it
  *       is available. No caller overtakes another, so neither a large amount nor a writer starves. A caller that
- *       releases something, or leaves the queue, grants what is then available to the first in the queue.
+ *       releases something, or leaves the queue, grants what is then available to the first ones in the queue.
  */
 #include <errno.h>
 
@@ -51,7 +51,7 @@ static int take_in_order(const verge__fair_queue *queue, verge__waiter *waiter, 
     if (result == 0 || deadline_ns == 0) {
         verge__unlock(queue->latch);
     } else {
-        grant_and_unlock(queue); /* the waiters behind it may need less */
+        grant_and_unlock(queue); /* the waiters behind the one that left may need less */
     }
     return result;
 }

@@ -2,7 +2,7 @@
 /*
  * The ready tasks of a runner that shares them, and how a task gets to another runner (J7).
  *
- *     handed_over    the task that joins a task which has just ended: it runs next
+ *     handed_over    the task that waited for the end of a task (join, group), which has just ended: it runs next
  *     ready          pinned tasks
  *     ring           the oldest of the others (ring.h)
  *     overflow       the rest, under overflow_latch; empty unless the ring was full
@@ -52,8 +52,8 @@ static void put_overflow(verge__runner *runner, verge_task *task) {
 /* What made a task ready decides when it is offered to other runners:
  *   - a running task: at once, because that task may run for long;
  *   - the loop, before it runs tasks: when it begins to run them (verge__offer_rest);
- *   - the end of a task (`running` is NULL between two tasks): not at all. The ready task is the joiner of the task
- *     that has ended, and runs next on this runner. */
+ *   - the end of a task (`running` is NULL between two tasks): not at all. The ready task waited for the end of that
+ *     task (join, group), and runs next on this runner. */
 void verge__share(verge__runner *runner, verge_task *task) {
     const bool is_joiner = !runner->offers_later && runner->running == NULL;
     if (is_joiner && runner->handed_over == NULL) {
@@ -64,7 +64,7 @@ void verge__share(verge__runner *runner, verge_task *task) {
         verge__queue_push(&runner->ready, task);
         return;
     }
-    /* Relaxed: only this thread adds to the overflow, so the count is the present one, or too high. */
+    /* Relaxed: only this thread adds to the overflow, so the count that it reads is right or too high. */
     if (VERGE__UNLIKELY(atomic_load_explicit(&runner->overflow_count, memory_order_relaxed) != 0) ||
         !verge__task_ring_push(&runner->ring, task)) {
         put_overflow(runner, task);
@@ -138,16 +138,16 @@ static void adopt(verge__runner *runner, verge_task *task) {
     const bool is_open = verge__list_task(runner, task);
     VERGE__INVARIANT(is_open, "J5: a runner that runs tasks has not left");
     (void)is_open;
-    if (atomic_load(&home->is_retiring)) { /* it must look again whether it has tasks left */
+    if (atomic_load(&home->is_retiring)) { /* home must look again whether it has tasks left */
         verge__runner_alert(home);
     }
-    if (verge__has_stopped(runner)) { /* the task was in no list when the runners cancelled their tasks */
+    if (verge__has_stopped(runner)) { /* the task may have been in no list when the runners cancelled their tasks */
         atomic_store(&task->is_cancelled, true);
     }
     verge__count(&runner->migrated);
 }
 
-/* A runner with many tasks takes no more over: a task that wakes many leaves most of them where they are. */
+/* A runner with many tasks takes over no more: a task that wakes many leaves most of them where they are. */
 bool verge__take_over(verge__runner *runner, verge_task *task) {
     enum { OWN_MAX = 64 };
     if (!runner->has_others || task->runtime != runner->runtime ||

@@ -8,13 +8,13 @@
 #include "base/compiler.h"
 #include "task/runner.h"
 
-/* For a runner that shares, by its own thread: puts a ready task where others may take it. */
+/* For a runner that shares, by its own thread: puts a ready task into one of the runner's queues (share.c). */
 void verge__share(verge__runner *runner, verge_task *task);
 
 /* For a runner that shares, by its own thread: as verge__runner_pop. */
 verge_task *verge__take_shared(verge__runner *runner, const verge_task *self);
 
-/* Whether the runner has ready tasks that others may take. */
+/* Whether the runner has tasks in its ring or its overflow. */
 bool verge__has_shared(const verge__runner *runner);
 
 /* By the runner's own thread, whether it shares or not: takes out a ready task, to give it to another runner. NULL:
@@ -25,10 +25,11 @@ verge_task *verge__take_ready(verge__runner *runner);
  * adds in this round. */
 void verge__offer_rest(verge__runner *runner);
 
-/* Takes over a task that the calling runner has made READY, if it may (J7). True: it did. */
+/* Takes over a task that the calling runner has claimed, if it may (J7). True: it did, and the caller pushes the
+ * task. */
 bool verge__take_over(verge__runner *runner, verge_task *task);
 
-/* Takes tasks that another runner has ready, and makes them its own. False: there were none, or others were faster. */
+/* Takes ready tasks of another runner, and makes them its own. False: it took none. */
 bool verge__steal(verge__runner *runner, verge__runner *victim);
 
 /* As verge__steal, for tasks in the inbox of the other runner. */
@@ -40,8 +41,9 @@ static inline bool verge__may_go_elsewhere(const verge__runner *runner, const ve
            atomic_load(&task->state) == VERGE__TASK_READY;
 }
 
-/* Whether other runners may take this task of the runner now. Only runners that share set is_live, and a runner sets
- * `shares` before it runs any of the tasks whose is_live is read here. */
+/* Whether other runners may take this task of the runner now. Only runners that share set is_live. A runner sets
+ * `shares` (release) between two tasks. So if `shares` is seen set (acquire), every task that ran before, without
+ * is_live, has left its stack. */
 static inline bool verge__may_be_taken(const verge__runner *runner, const verge_task *task) {
     return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
 }

@@ -64,11 +64,12 @@ static void task_main(void *argument) {
 }
 
 /*
- * runtime->tasks counts tasks that will run: when it becomes 0, the run is over. If each spawn and each end changed
- * this word, runners would compete for it. So a runner has a credit: a number of tasks that are counted but do not
- * exist. A spawn takes 1 from the credit, the end of a task adds 1 to it. The runner gives its credit back before it
- * waits. So when the last task has ended, all credits go back, and the runner that gives back the last one ends the
- * run.
+ * runtime->tasks counts the tasks that have not ended, and the credits: when it becomes 0, the run is over. If each
+ * spawn and each end changed this word, runners would compete for it. So a runner has a credit: a number of tasks that
+ * are counted but do not exist. A spawn by a task takes 1 from the credit, the end of a task adds 1 to it. A spawn from
+ * outside adds 1 to the word. With task_count_max, so does every spawn, and each end gives the credit back. The runner
+ * gives its credit back before it waits. So when the last task has ended, all credits go back, and the runner that
+ * gives back the last one ends the run.
  */
 static void add_credit(verge__runner *runner, uint64_t more) {
     atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,
@@ -161,7 +162,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
         task->is_unjoined = true;
         verge__count(&runner->unjoined);
     }
-    verge__unlock(&task->latch); /* from here on its joiner may free it, unless it is detached */
+    verge__unlock(&task->latch); /* from here on a join or detach may free it, unless it was detached before */
     verge__deliver_granted(woken);
     if (is_member) {
         verge__group_leave(task);
@@ -187,13 +188,14 @@ static void count_spawned(verge_runtime *runtime, verge__runner *here) {
 }
 
 static void hand_over(verge__runner *here, verge__runner *runner, verge_task *task) {
-    while (!verge__list_task(runner, task)) { /* the runner has left at this very moment */
+    while (!verge__list_task(runner, task)) { /* the runner has left, or is not open yet */
         runner = verge__pick_runner(runner->runtime);
     }
     verge__deliver_home(here, task);
 }
 
-/* The member of a group inherits the scope and the cancellation of the task that spawned it. */
+/* A member of a group inherits the deadline of the scopes of the task that spawned it. It is cancelled if the group has
+ * failed (U2). */
 static void make_member(const verge_task *self, struct verge_group *group, verge_task *task) {
     task->inherited = (verge_deadline){.deadline_ns = verge__effective_deadline(self, VERGE_NEVER)};
     task->scope = &task->inherited;
@@ -250,7 +252,7 @@ int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size) {
     return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
 }
 
-/* The calling task belongs to the runner `here`, and either began the group or is a member of it. */
+/* The calling task runs on `here`. -EPERM: it neither began the group nor is a member of it. */
 static int spawn_member(verge__runner *here, verge__runner *target, const verge_spawn_options *options) {
     int error = verge__group_admit(options->group, here->running);
     if (error != 0) {

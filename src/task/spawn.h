@@ -7,16 +7,18 @@
 
 /* ---- spawn.c ---- */
 
-/* The function of the task has returned, or its thread has ended. */
+/* Called when the function of the task has returned, or the thread has ended in the task (lost.c). */
 void verge__task_ended(verge__runner *runner, verge_task *task);
 
-/* Called before the runner waits or ends. If no task is left, the run is over. */
+/* Called at the latest before the runner waits or ends. If no task is left then, the run is over. */
 void verge__give_credit_back(verge__runner *runner);
 
-/* Called with the task's latch held. Returns what a join by `self` would return now. -EAGAIN: it would wait. */
+/* Called with the task's latch held. Whether `self` can join the task now. 0: the task has ended, and
+ * verge__take_result follows. -EAGAIN: the join has to wait. Otherwise the error of the join. */
 int verge__join_state(const verge_task *self, const verge_task *task);
 
-/* Takes the result of a task that has ended. The caller is its joiner. After that, the task's handle is invalid. */
+/* Takes the result of a task that has ended: 0, or -EOWNERDEAD if the task was lost. The caller is its joiner. After
+ * that, the task's handle is invalid. */
 int verge__take_result(verge_task *task, intptr_t *ret_result);
 
 /* ---- group.c ---- */

@@ -87,8 +87,8 @@ static int install_guard(verge__stack_store *store, char *guard) {
     return mprotect(guard, store->guard_size, PROT_NONE) == 0 ? 0 : -ENOMEM;
 }
 
-/* How many bytes at the top of a stack were ever touched, in whole pages. Adds to *resident_bytes how many of them are
- * in memory. */
+/* How many bytes at the top of a stack were touched since its memory was last given back, in whole pages. Adds to
+ * *resident_bytes how many of them are in memory. */
 static size_t touched_bytes(const verge__stack_store *store, char *low, size_t *resident_bytes) {
     enum { BATCH_PAGES = 512 };
     unsigned char present[BATCH_PAGES];

@@ -9,9 +9,9 @@
  *     stack        grows down towards the guard; its pages are committed when first touched
  *     head         verge__stack, the caller's block, and up to 896 bytes that are left unused: see below
  *
- * A task that sleeps in shallow calls thus occupies one page: its control block lies in the head.
- * Heads at the same offset of each page would compete for a few sets of the cache; so each stack
- * leaves a different number of lines unused above its head.
+ * A task that sleeps in shallow calls thus occupies one page: its control block lies in the head. Heads at the same
+ * offset of each page would compete for a few sets of the cache; so stacks in turn leave 0, 128, 256 ... 896 bytes
+ * unused above their heads.
  *
  * If the kernel supports it (Linux 6.13), guards are marks in the page table (MADV_GUARD_INSTALL), which need no
  * mapping of their own. Otherwise each guard is a mapping (mprotect). A process can have 65,530 mappings by default,
@@ -47,7 +47,7 @@ typedef struct verge__stack {
 typedef struct verge__stack_store {
     size_t page_size;
     size_t guard_size;
-    size_t usable_size; /* a multiple of the page */
+    size_t usable_size; /* a multiple of page_size; with the head, without the guard */
     size_t block_size;  /* of the caller's block in each head */
     verge_allocator allocator;
 
@@ -64,7 +64,7 @@ typedef struct verge__stack_store {
 
 typedef struct verge__stack_cache {
     verge__stack_store *store;
-    verge__stack *first; /* the one used last: its pages are warm */
+    verge__stack *first; /* the one given back last: its pages are warm */
     size_t count;
 } verge__stack_cache;
 
@@ -86,7 +86,7 @@ int verge__stack_take(verge__stack_cache *cache, verge__stack **ret_stack);
 
 void verge__stack_give(verge__stack_cache *cache, verge__stack *stack);
 
-/* The caller's block: aligned to 16, above everything that the stack holds. */
+/* The caller's block: aligned to 16, above the stack that a context uses. */
 static inline void *verge__stack_block(const verge__stack_store *store, const verge__stack *stack) {
     return (char *)stack - store->block_size;
 }
@@ -104,8 +104,8 @@ typedef struct verge__stack_stats {
     size_t usable_size;
 } verge__stack_stats;
 
-/* Looks at every page of every stack, so tasks need not count what they use. A cache that has to be refilled waits
- * meanwhile. From any thread. */
+/* Looks at every page of every stack, so tasks need not count what they use. Meanwhile a cache that is empty or too
+ * full has to wait. From any thread. */
 void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats);
 
 #endif

@@ -9,25 +9,27 @@
  *                            |                                               '--wake--> MOVING_WOKEN... --> READY
  *                            |----I/O----> IN_IO --------done-----> READY
  *                            |               '--cancel-> IO_CANCEL --loop--> IN_IO, or READY if it is done
+ *                            |----yield---> READY
  *                            '----return, or the thread ends (lost.c)--> ENDED
  *
- *   J1  Only the thread of its runner resumes a task. Only the thread that changed a task from WAITING to READY puts it
- *       into a queue. So a task is in at most one queue, once, and a second wake-up changes nothing. If a task is woken
- *       while it is MOVING, the loop that moves it puts it into a queue, and the waking thread does not wait for that.
- *       A thread that has made a task READY, or has taken it out of a queue, has the task for itself: it may give the
- *       task to another runner.
- *   J2  A mutex, a channel and so on give something to a waiting task under a lock. The giving thread wakes the task
+ *   J1  Only the thread of its runner resumes a task. Only the thread that claimed a task (changed it from WAITING to
+ *       READY, or from IN_IO to IO_CANCEL) delivers it. So a task is in at most one queue, once, and a second wake-up
+ *       changes nothing. If a task is woken while it is MOVING, the loop that moves it puts it into a queue, and the
+ *       waking thread does not wait for that. A thread that has made a task READY, or has taken it out of a queue, has
+ *       the task for itself: it may give the task to another runner.
+ *   J2  A mutex, a channel and so on give something to a waiting task under a lock. The giving thread claims the task
  *       before it releases that lock. A task that was woken for another reason (time, cancellation) takes the lock
  *       before it decides what to return. There it sees whether it was given something, and from then on it is not
  *       woken for that any more.
- *   J3  Before a waiting call returns, its timer has run or is cancelled, and the timer's callback has returned.
+ *   J3  Before a waiting call returns, its timer has run or is cancelled, and the timer's callback does not touch the
+ *       task any more. The timer of I/O is an exception (J6).
  *   J4  A task in IN_IO or IO_CANCEL stays with its runner, since the reactor has its operation. A select with
  *       descriptors waits in these states, too: to wake it is to cancel its operations.
  *   J5  A runner that retires closes its inbox when no task is listed as its own. After that, none is listed there.
- *   J6  is about the timer of a task in I/O: see wait.c.
- *   J7  A pinned task was spawned with the index of a worker: it changes its runner only if that retires. Any other
- *       task may change its runner while it is READY: it goes to the runner whose task woke it, or to one that searches
- *       (share.c, search.h).
+ *   J6  is about the timer that a task keeps for its I/O: see wait.c.
+ *   J7  A pinned task was spawned with the id of a worker: it changes its runner only if that retires. Any other task
+ *       may also change its runner while it is READY: it goes to the runner whose task woke it, or to one that searches
+ *       (share.c, search.h). In virtual time, only a runner that retires gives tasks away.
  */
 #ifndef VERGE_SRC_TASK_TASK_H
 #define VERGE_SRC_TASK_TASK_H
@@ -86,12 +88,12 @@ struct verge_task {
     uint32_t latch;
     verge_task *next; /* in a queue or an inbox */
     verge__runner *_Atomic runner;
-    struct verge__operation *operation; /* IN_IO; of several, the first of a list linked by `sibling` */
+    struct verge__operation *operation; /* in I/O; of several, the first of a list linked by `sibling` */
     verge_timer io_timer;               /* J6; 0: none */
     uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
     uint64_t io_deadline_ns;            /* of the operation; VERGE_NEVER: none, or not in I/O */
-    int io_error;                       /* why the operation was cancelled, if not by verge__cancel; otherwise 0 */
-    int drained_fd;                     /* the socket that its last receive has emptied; -1: none */
+    int io_error;   /* why the task itself or its timer has cancelled the operation; 0: neither has */
+    int drained_fd; /* the socket that its last receive has emptied; -1: none */
     verge_deadline *scope;
     verge__waiter *joiner; /* under latch */
 
@@ -120,10 +122,10 @@ struct verge_task {
 
     verge__link listed;       /* in the runner's list, under its list_latch */
     verge__link member;       /* of a group; under its latch */
-    verge_deadline inherited; /* the scope it was spawned in */
+    verge_deadline inherited; /* of a member: the deadline of the scopes it was spawned in */
 };
 
-/* The task of a link of a runner's list. NULL: there is no such task. */
+/* The task of a link of a runner's list. NULL: the link is NULL. */
 static inline verge_task *verge__listed_task(verge__link *link) {
     return VERGE__LISTED(link, verge_task, listed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Virtual time. The calling thread steps all runners, in the order of their indexes, until none has anything to do.
- * Then it moves the clock to the next deadline. All runners share one reactor, and the thread waits only there.
+ * Then it moves the clock to the next deadline. All runners share one reactor, and this loop waits only there.
  *
  * Without a deadline to move to, and without I/O, only another thread could wake a task. If the process has none, the
  * loop ends. If it has one, that thread may end later without having woken a task. So the loop looks again from time to

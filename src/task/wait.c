@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting and waking: J1 to J4 in task.h. */
+/* Waiting and waking: J1 to J4 in task.h, J6 below. */
 #include <errno.h>
 
 #include "base/assert.h"
@@ -117,9 +117,9 @@ static void uncount_timer(const verge_task *task) {
     }
 }
 
-/* J3. While the task is on the worker that has the timer, the callback cannot be running now. If the task has moved
- * since, the callback may be running. Then a cancel is not enough: the callback may be about to reset its timer
- * (on_operation_time), and the timer would be pending again. */
+/* J3. If the timer is on the calling thread's worker, its callback cannot be running now. If the timer is on another
+ * worker, because the task has moved or is being taken, the callback may be running. Then a cancel is not enough: the
+ * callback may be about to reset its timer (on_operation_time), and the timer would be pending again. */
 static void end_timer(verge_task *self, verge_timer timer) {
     int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
@@ -171,7 +171,7 @@ static void on_time(const verge_firing *firing) {
     }
 }
 
-/* Ends a wait before the task is suspended. False: the task was woken already, and is in a queue. */
+/* Ends a wait before the task is suspended. False: the task was claimed already, and is in a queue or soon will be. */
 static bool take_back(verge_task *self) {
     uint8_t state = VERGE__TASK_WAITING;
     return atomic_compare_exchange_strong(&self->state, &state, VERGE__TASK_RUNNING);
@@ -248,8 +248,9 @@ static bool is_over(const verge_task *self, uint64_t deadline_ns) {
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
-/* If the deadline has passed or the task is cancelled before the operation begins, it is done all the same (N3), as
- * soon as there is a thread. If no thread can be started, the operation is made here, and blocks the worker. */
+/* If the deadline has passed or the task is cancelled when the call begins, the operation is done all the same (N3), as
+ * soon as there is a thread. If no thread can be started, or there is no memory for a timer, the operation is made
+ * here, and blocks the worker. */
 static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     const uintptr_t awaited = (uintptr_t)(unsigned)operation->fd;
@@ -279,12 +280,12 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
 
 /*
  * Many operations have a deadline, but few deadlines come. So a task keeps its timer from one operation to the next. A
- * later deadline is only stored. When the timer runs too early for that deadline, it is reset to it.
- *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns. The runner's thread
- *       starts the timer and runs it. A task that moves has no such timer: the thread that moves the task has ended the
- *       timer, and its callback has returned (end_timer). Only the thread that has the task (J1) writes io_timer. It
- *       touches io_timer_ns, io_deadline_ns and io_error only while the timer cannot run: on the thread that runs the
- *       timer, or after the timer has ended.
+ * later deadline is only stored. When the timer runs too early for that deadline, it is reset to that deadline.
+ *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns, until it cancels the
+ *       operation. The runner's thread starts the timer and runs it. A task that moves has no such timer: the thread
+ *       that moves the task has ended the timer, and its callback has returned (end_timer). Only the thread that has
+ *       the task (J1) writes io_timer. It touches io_timer_ns, io_deadline_ns and io_error only while the timer cannot
+ *       run: on the thread that runs the timer, or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -418,8 +419,8 @@ void verge__io_end(verge_task *self) {
     }
 }
 
-/* The first of several operations that is done cancels the others. The task goes on when all are done, since the kernel
- * uses their memory until then. */
+/* The first of several operations that is done cancels the others. True: some are pending. The task goes on when all
+ * are done, since the kernel uses their memory until then. */
 static bool others_are_pending(verge__runner *runner, struct verge__operation *done, struct verge__operation *all) {
     done->owner = NULL;
     for (const struct verge__operation *one = all; one != NULL; one = one->sibling) {
@@ -446,7 +447,7 @@ void verge__operation_done(verge__runner *runner, struct verge__operation *opera
     uint8_t state = VERGE__TASK_IN_IO;
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
         verge__runner_push(runner, task);
-    } else { /* the task is in the inbox, and is resumed when it is taken out */
+    } else { /* another thread has claimed it, and delivers it: verge__io_cancel makes it READY */
         VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: a task that has an operation waits for it");
     }
 }

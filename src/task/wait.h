@@ -13,26 +13,27 @@
 struct verge__operation;
 
 /*
- * Every call that may wait begins with this. If none of a task's calls has to wait, the task yields after a number of
- * them in a row, so that others run. A call with a deadline of 0 does not count, and does not yield. Returns the
- * calling task; NULL: a plain thread calls.
+ * Every call that may wait begins with this, except those of I/O, which count in wait.c. If none of a task's calls has
+ * to wait, the task yields after a number of them in a row, so that others run. A call with a deadline of 0 does not
+ * count, and does not yield. Returns the calling task; NULL: a plain thread calls.
  */
 verge_task *verge__begin_call(uint64_t deadline_ns);
 
-/* What a call with a deadline of 0 returns if it would have to wait. It has joined no list, and has started no timer.
- * self NULL: a plain thread calls. */
+/* What a call with a deadline of 0 returns if it would have to wait. The call has joined no list, and has started no
+ * timer. self NULL: a plain thread calls. */
 static inline int verge__would_wait(const verge_task *self) {
     return self != NULL && atomic_load(&self->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
-/* From here on the calling task can be woken; verge__wait follows. */
+/* From here on the calling task can be woken; verge__wait or verge__wait_end follows. */
 void verge__wait_begin(verge_task *self);
 
 typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wait_mode;
 
 /*
- * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-ENOMEM). Whatever it returns, the caller
- * first checks whether it was given what it waited for. REGARDLESS: neither time nor cancellation ends it.
+ * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-EINVAL, -ENOMEM). Whatever it returns,
+ * the caller first checks whether it was given what it waited for. REGARDLESS: there is no deadline, and an earlier
+ * cancellation does not count. A cancellation during the wait still wakes the task, so the caller waits in a loop.
  */
 int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
@@ -45,13 +46,14 @@ static inline bool verge__refuses(const verge_task *self, uint64_t deadline_ns) 
     return deadline_ns - 1 < self->runtime->refused_ns;
 }
 
-/* Counts -ETIMEDOUT for the statistics, and returns `result`. Not for calls that wait for time. */
+/* Counts -ETIMEDOUT for the statistics, and returns `result`. Not for sleeps. */
 int verge__count_if_timeout(int result);
 
 /* The earliest of deadline_ns and the scopes of the task. */
 uint64_t verge__effective_deadline(const verge_task *self, uint64_t deadline_ns);
 
-/* Submits an operation and waits for it. The result is the operation's, -ETIMEDOUT or -ECANCELED. */
+/* Submits an operation and waits for it. Returns the operation's result or, if the operation was cancelled, why:
+ * -ETIMEDOUT, -ECANCELED, -EINVAL, -ENOMEM. */
 int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns);
 
 /*
@@ -73,7 +75,8 @@ void verge__end_io_timer(verge_task *task);
 /* The loop calls this: an operation is done. */
 void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
 
-/* The loop calls this: a task in IO_CANCEL has come through the inbox. */
+/* Called on the task's runner, for a task in IO_CANCEL that was claimed there or has come through the inbox. Cancels
+ * the task's operations, or makes the task READY if they are done. */
 void verge__io_cancel(verge__runner *runner, verge_task *task);
 
 /* Notes what the calling task is about to wait for. NULL: a plain thread calls. */

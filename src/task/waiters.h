@@ -5,9 +5,9 @@
 #include "task/wake.h"
 /*
  * task/waiters.h - a list of tasks that wait for the same thing, such as a mutex, in the order in which they came. A
- * waiter is a local variable of the call that waits. The latch of the mutex (or channel and so on) protects the list
- * and the waiters in it. Plain threads wait in the same lists: they sleep until `is_woken` is set, and are never
- * cancelled.
+ * waiter is a local variable of the call that waits or, for a select, a part of a case. The latch of the mutex (or
+ * channel and so on) protects the list and the waiters in it. Plain threads wait in the same lists: they sleep until
+ * `is_woken` is set or their deadline comes, and are never cancelled.
  *
  * A select is one task with a waiter in each of several lists. Its waiters share a `choice`:
  *   V1  The choice is made once, by a compare-and-swap from NULL: for the waiter that gets what it waits for, or for
@@ -30,7 +30,7 @@ typedef struct verge__waiter {
     verge__link link;
     verge_task *task;      /* NULL: a plain thread waits */
     verge__choice *choice; /* of a select; NULL: it waits for this alone */
-    void *item;            /* of a channel; the owner-to-be of a mutex */
+    void *item;            /* of a channel or broadcast; the future owner of a mutex, or writer of a read-write lock */
     union {
         uint32_t amount;    /* of a semaphore */
         uint64_t *position; /* of a broadcast */

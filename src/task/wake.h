@@ -16,7 +16,7 @@ bool verge__claim(verge_task *task, int reason);
  * that of the task's own runner. */
 void verge__deliver(verge_task *task);
 
-/* Puts a task that was claimed into a queue of its own runner. `here` is the calling runner, or NULL. */
+/* Puts a task that was claimed, or is new, into a queue of its own runner. `here` is the calling runner, or NULL. */
 void verge__deliver_home(verge__runner *here, verge_task *task);
 
 /* Delivers all tasks of a queue. They were claimed. */
