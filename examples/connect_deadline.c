@@ -36,7 +36,7 @@ static int ask(const struct sockaddr_in *address, char *answer, size_t size, uin
     return error;
 }
 
-/* Answers one request, if it is asked to. */
+/* Accepts one connection, and answers one request. */
 static intptr_t serve_one(void *argument) {
     const int listener = *(int *)argument;
     char request[6];

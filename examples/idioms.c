@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idioms of Go (goroutines, channels, contexts) and of tokio (tasks), written with verge. There is a function for each
- * row of the table in docs/TASKS.md ("In Go, in tokio, in verge"). Each returns 0 if all went well.
+ * Idioms of Go (goroutines, channels, contexts) and of tokio (tasks), written with verge. The last column of the table
+ * in docs/TASKS.md ("In Go, in tokio, in verge") names the functions. Each returns 0 if all went well.
  *
  * The program runs in virtual time. So its sleeps take no time, and every run is the same.
  */

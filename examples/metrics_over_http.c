@@ -3,8 +3,8 @@
  * Serves the statistics of a service over HTTP, for Prometheus. The server has a task for each connection. A request
  * and its answer must not take longer than a second.
  *
- * The program sends itself two requests, and checks the answers. With any argument it then goes on serving, and prints
- * the address: use curl, or let Prometheus scrape it.
+ * The program sends itself two requests, checks the answers, and ends. With any argument it prints the address and
+ * serves instead: use curl, or let Prometheus scrape it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,15 +2,16 @@
 /*
  * verge/base.h - what all layers of verge share: errors, memory, clocks, version.
  *
- * Times are uint64_t nanoseconds, on a clock that the caller chooses. A function that can fail returns an int: 0 or
- * more, or a negative errno value. Other results go through trailing ret_ pointers, which are not written if the call
- * fails. Bad arguments do not make the library print, exit or abort, unless it was built with VERGE_ASSERTS.
+ * Times are uint64_t nanoseconds, on a clock that the caller chooses. A function that can fail returns an int (a
+ * ptrdiff_t, if it transfers bytes): 0 or more, or a negative errno value. Other results go through trailing ret_
+ * pointers, which are not written if the call fails. Bad arguments do not make the library print, exit or abort, unless
+ * it was built with VERGE_ASSERTS.
  *
  *   -EINVAL     an invalid argument, option or time
  *   -ERANGE     a time that is too far ahead
  *   -ENOENT     not found: the timer of this handle has ended (it fired or was cancelled); or there is no
  *               such file, socket, host or table
- *   -EBADF      this number was never a handle
+ *   -EBADF      this number was never a handle, or is not an open descriptor
  *   -EOVERFLOW  the result does not fit into its type
  *   -ENOSPC     a cap that you have set is reached
  *   -ENOMEM     out of memory; nothing has changed
@@ -80,7 +81,8 @@ typedef struct verge_clock {
 } verge_clock;
 
 VERGE_API verge_clock verge_clock_monotonic(void); /* stands still while the machine sleeps */
-VERGE_API verge_clock verge_clock_boottime(void);  /* goes on while the machine sleeps */
+VERGE_API verge_clock verge_clock_boottime(void);  /* goes on while the machine sleeps; where there is no such clock,
+                                                      it is the monotonic one */
 
 /*
  * The time of day: ns since 1970, UTC. It jumps when somebody sets it, and when the machine wakes up. A service with

@@ -26,8 +26,8 @@ VERGE_API size_t verge_size_of(const char *type);
  * Sets a field of an options struct, after its init function was called. type is the name of the struct, such as
  * "verge_wheel_options". A field of a nested struct is named with a dot: "clock.now_ns". value is a number or, for a
  * pointer or a function, an address. A negative number is given in two's complement, as C converts it. -ENOENT: there
- * is no such type or field, or the field is an array. -EOVERFLOW: the field has no room for this value. -EINVAL: an
- * argument is NULL, or the options are too short to have the field.
+ * is no such type or field, or the field is an array, a struct or struct_size. -EOVERFLOW: the field has no room for
+ * this value. -EINVAL: an argument is NULL, or the options are too short to have the field.
  */
 VERGE_API int verge_options_set(void *options, const char *type, const char *field, uint64_t value);
 

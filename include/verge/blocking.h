@@ -21,10 +21,10 @@
  *   -EOWNERDEAD   the function was called, and has ended its thread (pthread_exit)
  *   -EAGAIN       not called: the runtime has no thread for it, and none can be started
  *   -ENOMEM       not called: memory ran out
- *   -EINVAL       not called: there is no function
+ *   -EINVAL       not called: there is no function; or the deadline is refused (check_deadlines in verge/task.h)
  *   -EPERM        not called: the caller is no task
  *
- * The function runs on the stack of a thread (8 MiB, usually), outside of tasks, with signals blocked.
+ * The function runs on the stack of a thread (8 MiB, usually), outside of tasks, with all signals but faults blocked.
  * verge_runtime_run does not wait for functions that were abandoned; verge_runtime_destroy does.
  *
  * In virtual time (T7) the whole runtime stands still until the function has returned: no time passes, no other task

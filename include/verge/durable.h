@@ -28,8 +28,9 @@
  *   D5 verdicts       cancel and reset return what became of the timer:
  *                     0              the timer will not run, or not before the new time.
  *                     VERGE_RUNNING  its handler is running now. If the call is made in a handler: the timer may also
- *                                    be in the same batch as that handler, and run after it.
- *                     -ENOENT        the timer has run, was cancelled, or never existed.
+ *                                    be in the same batch as that handler, and run after it. On PostgreSQL also:
+ *                                    another open transaction has locked the timer, and nothing has changed.
+ *                     -ENOENT        the timer has run, was given up or cancelled, or never existed.
  *   D6 lateness       a timer that a node starts in a shard of its own is late by at most the precision and one
  *                     commit. If another process starts the timer, the time of a notification is added (PostgreSQL),
  *                     or rescan_ns at worst. After the death of a node, lease_ns + rescan_ns are added. If more timers
@@ -39,10 +40,11 @@
  *                     timer while the first is pending.
  *
  * Any thread may make these calls. A call that talks to the store blocks the thread until the store has answered. In a
- * task (verge/task.h) it suspends the task instead. In a handler with a transaction, it is part of that transaction.
- * Each of these calls may return:
+ * task (verge/task.h) it suspends the task instead, except start_in, open, close, migrate and contract. In a handler
+ * with a transaction, it is part of that transaction. Each of these calls may return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
  *   -EROFS         the server is a replica, or read-only; nothing has changed
+ *   -EACCES        the user may not do this, or may not write the file of SQLite; nothing has changed
  *   -EAGAIN        another open transaction has held the key or, on SQLite, the file for patience_ns. Or reading took
  *                  longer than lease_ns. Nothing has changed
  *   -EREMOTEIO     it is not known whether the call took effect
@@ -108,7 +110,7 @@ typedef void (*verge_durable_log)(void *context, const verge_durable_message *me
 
 /* Copies a line about the last error in any call or thread of this node, as far as it fits: the store's own words, or
  * why a call was refused before the store was asked. If durable is NULL, it is about the last open, migrate or contract
- * of the calling thread that failed. Returns the length of the line; 0: there was no error. */
+ * of the calling thread, if that failed. Returns the length of the line; 0: there was no error. */
 VERGE_API int verge_durable_error(verge_durable *durable, char *text, size_t size);
 
 /* ---- open and close ---- */
@@ -292,7 +294,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_limit(verge_durable *durable, const c
                                                  uint32_t rate);
 
 /* Reads the settings of up to count handlers that are paused or have limits, in the order of their names. Returns how
- * many. Nodes obey the first VERGE_DURABLE_HANDLERS_MAX of them. */
+ * many. Nodes obey the first VERGE_DURABLE_HANDLERS_MAX of them. -EINVAL: count is above 100,000. */
 VERGE_API VERGE_MUST_USE int verge_durable_list_controls(verge_durable *durable, verge_durable_control *ret_controls,
                                                          size_t count);
 
@@ -355,12 +357,15 @@ VERGE_API VERGE_MUST_USE int verge_durable_start_many(verge_durable *durable, co
 
 /* Starts a timer in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when
  * that transaction is committed. On SQLite, begin the transaction with BEGIN IMMEDIATE: a transaction that has only
- * read so far gets -EAGAIN if somebody else writes. */
+ * read so far gets -EAGAIN if somebody else writes. -EAGAIN also if the transaction is on another server, or in another
+ * file, than the node's. -EINVAL: no transaction has begun, or the PGconn does not block. */
 VERGE_API VERGE_MUST_USE int verge_durable_start_in(verge_durable *durable, void *transaction,
                                                     const verge_durable_request *request, verge_durable_id *ret_id);
 
 /* Cancels or moves a timer. Any node may do this; D5 has the results. If cancel returns VERGE_RUNNING, a handler
- * outside does not run again. A handler in a transaction may, if it returns VERGE_DURABLE_RETRY or the timer recurs. */
+ * outside does not run again. A handler in a transaction may, if it returns VERGE_DURABLE_RETRY or the timer recurs. If
+ * reset returns VERGE_RUNNING, the timer of a handler outside fires again at the new time; for a handler in a
+ * transaction, the reset has no effect. */
 VERGE_API VERGE_MUST_USE int verge_durable_cancel(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_reset(verge_durable *durable, verge_durable_id id, uint64_t due_ns);
 
@@ -397,7 +402,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_get(verge_durable *durable, verge_dur
                                                verge_durable_info *ret_info, void *payload, size_t size);
 
 /* Reads up to count timers, pending ones or dead ones, whose ids are greater than `after`, in the order of their ids.
- * Returns how many. */
+ * Returns how many. -EINVAL: count is above 100,000. */
 VERGE_API VERGE_MUST_USE int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after,
                                                 verge_durable_info *ret_infos, size_t count);
 
@@ -413,7 +418,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_
 VERGE_API VERGE_MUST_USE int verge_durable_migrate(const char *url, uint32_t shard_count);
 
 /* Ends a migration: from now on, programs with an older version of the library cannot open the tables (-EPROTO). Call
- * it when no older program is left: it does not notice those that still run. */
+ * it when no older program is left: it does not notice those that still run. A node that is open takes rules and
+ * settings of handlers only after it was opened again. */
 VERGE_API VERGE_MUST_USE int verge_durable_contract(const char *url);
 
 /* Returns how many rows verge cannot have written. text describes the first of them, as far as it fits. */

@@ -48,7 +48,7 @@ struct give_up {};
 enum class outcome {
     done,    // the timer will not run, or not before the new time
     running, // its handler is running now
-    gone,    // the timer has run, was cancelled, or never existed
+    gone,    // the timer has run, was given up or cancelled, or never existed
 };
 
 class durable {

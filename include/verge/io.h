@@ -68,8 +68,8 @@ VERGE_API VERGE_MUST_USE int verge_connect(int fd, const struct sockaddr *addres
                                            uint64_t deadline_ns);
 
 /* flags are those of recv(2) and send(2). With MSG_OOB or MSG_ERRQUEUE, a receive does not wait: like recv(2), it
- * returns -EAGAIN. MSG_WAITALL has no effect together with MSG_PEEK. If an error, such as a reset, ends a MSG_WAITALL
- * half way, the call returns what it has, and the error is lost. verge_read_all reports both. */
+ * returns -EAGAIN or -EINVAL. MSG_WAITALL has no effect together with MSG_PEEK. If an error, such as a reset, ends a
+ * MSG_WAITALL half way, the call returns what it has, and the error is lost. verge_read_all reports both. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_send(int fd, const void *buffer, size_t size, int flags, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_recvmsg(int fd, struct msghdr *message, int flags, uint64_t deadline_ns);

@@ -26,7 +26,7 @@
  *   E3 cancelled    a cancelled timer is not called back, even if the callback of another timer of the same run cancels
  *                   it.
  *   E4 repeat       before a timer with a period is called back, it is started again, with a deadline one period after
- *                   the `now` of the run. This cannot fail.
+ *                   the `now` of the run, but no later than verge_wheel_largest_deadline. This cannot fail.
  *   E5 memory       zeroed memory is a timer that is not started. A start needs no memory. The loop does not touch a
  *                   timer after it was cancelled, or after it was called back without a period: the callback may free
  *                   it.
@@ -43,9 +43,9 @@ extern "C" {
 #endif
 
 /*
- * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending,
- * otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a whole millisecond,
- * so the loop does not wake up before a timer is due. The times of the wheel must be in nanoseconds.
+ * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending that
+ * will ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a
+ * whole millisecond, so the loop does not wake up before a timer is due. The times of the wheel must be in nanoseconds.
  */
 VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
 

@@ -15,8 +15,9 @@
  *   M1 format      a text that was not cut off is valid for Prometheus: each family is there once, with HELP and TYPE,
  *                  its samples follow each other, and label values are escaped.
  *   M2 whole       size decides only where the text is cut off.
- *   M3 no effects  no call allocates, blocks, changes the object that it describes, or depends on the locale. But
- *                  verge_service_source_metrics may read files, to find names.
+ *   M3 no effects  no call allocates, waits, changes the object that it describes, or depends on the locale. But
+ *                  verge_service_source_metrics may read files, to find names, and verge_runtime_metrics takes a lock
+ *                  while it looks at all stacks.
  *
  * A call describes one object or several of one kind. labels[i] has the labels of object i. For a single object, labels
  * may be NULL.

@@ -29,7 +29,8 @@
  *                   are connected, a new client replaces the oldest one whose request has not arrived.
  *   V4 cost         while nobody looks, calls on timers do nothing more than without scope. While somebody looks, each
  *                   worker takes samples at 64 random moments a second: it counts all or some of its next 256 starts,
- *                   cancels and firings by source. Scope reads at most 262,144 timers a second.
+ *                   cancels and firings by source. Scope reads at most 262,144 timers a second of the service, and as
+ *                   many of the tasks.
  *   V5 truth        figures by source add up to the totals. Samples are scaled by the number of events on that worker.
  *                   A rate that comes from samples has bounds, which hold the true rate in 19 of 20 cases. Pending
  *                   timers are counted one by one.

@@ -5,10 +5,10 @@
  *
  * Words
  *   worker     runs callbacks. It is a thread of the service, or a thread of yours that calls verge_worker_run_once.
- *              Each worker has its own wheel. A worker that starts or cancels its own timer touches no shared data.
+ *              Each worker has its own wheel. A worker that starts or cancels its own timer seldom touches shared data.
  *   bound      a thread that joined as a worker is bound to it. Timers that a bound thread starts are filed in its
  *              worker's wheel. Timers that other threads start go through the inbox of a worker.
- *   orphan     a timer without a worker, because the last worker has left. The next worker that joins takes it.
+ *   orphan     a timer without a worker: none has joined yet, or the last one has left. The next that joins takes it.
  *   metronome  a thread that publishes the time while workers are busy, and watches for stuck workers.
  *
  * Promises, in addition to G1 to G9 (verge/wheel.h); deadlines are times on the service's clock
@@ -103,8 +103,8 @@ typedef struct verge_service_options {
 /*
  * A deadline is a time, not a duration. If the clock says two days and the deadline is 5 seconds, the timer is two days
  * overdue: it runs at once, without an error. With check_deadlines, start and reset return -EINVAL for a deadline that
- * lies before the creation of the service by more than the precision. 0 is allowed and means now. A library built with
- * VERGE_ASSERTS always makes this check if the clock is the monotonic or the boottime clock.
+ * lies before the creation of the service by twice the precision or more. 0 is allowed and means now. A library built
+ * with VERGE_ASSERTS always makes this check if the clock is the monotonic or the boottime clock.
  */
 
 VERGE_API int verge_service_options_init(verge_service_options *options, size_t struct_size);
@@ -208,7 +208,7 @@ VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer time
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
 /* Moves a timer's deadline to another time (not a duration), earlier or later. A periodic timer continues from there.
- * A reset needs no memory. */
+ * A reset needs no memory. Returns a verdict. -EINVAL: the time is VERGE_NEVER. */
 VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
 
 typedef struct verge_timer_info {
@@ -253,8 +253,8 @@ VERGE_API int verge_worker_leave(verge_worker *worker);
 /*
  * One pass: takes the timers from the inbox into the worker's wheel, and then runs the worker's timers that are due by
  * the clock, at most one batch. If none was due, it waits until one is, but no longer than wait_until_ns (0: it does
- * not wait; VERGE_NEVER: no limit), and makes another pass. Returns how many callbacks ran. -ESHUTDOWN: the worker no
- * longer exists, because it left in a callback or was retired. -EBUSY: called in one of the worker's callbacks.
+ * not wait; VERGE_NEVER: no limit), and makes another pass. Returns how many callbacks ran. -ESHUTDOWN: the worker has
+ * left, in one of its callbacks or before. -EBUSY: called in one of the worker's callbacks.
  */
 VERGE_API int verge_worker_run_once(verge_worker *worker, uint64_t wait_until_ns);
 
@@ -270,11 +270,12 @@ VERGE_API uint64_t verge_worker_next_wakeup(verge_worker *worker);
 VERGE_API uint64_t verge_worker_begin_wait(verge_worker *worker);
 VERGE_API void verge_worker_end_wait(verge_worker *worker);
 
-/* Ends the run_once, or the wait, of another thread. From any thread. */
+/* Ends the wait of a worker, in run_once or after begin_wait. If the worker is not waiting, its next wait ends at once.
+ * From any thread. */
 VERGE_API void verge_worker_interrupt(verge_worker *worker);
 
 VERGE_API uint32_t verge_worker_id(const verge_worker *worker);             /* never 0 */
-VERGE_API size_t verge_worker_count(const verge_worker *worker);            /* how many timers it has */
+VERGE_API size_t verge_worker_count(const verge_worker *worker);            /* how many timers are in its wheel */
 VERGE_API verge_worker *verge_worker_current(const verge_service *service); /* of the calling thread; NULL: none */
 
 /* ---- statistics: from any thread, at any time ---- */
@@ -318,7 +319,7 @@ VERGE_API int verge_service_tick(verge_service *service);
  * Runs to the next event. It moves the service's manual clock to the next time at which a timer is due, but not beyond
  * limit_ns, and makes a pass of each worker, in the order of their ids. If timers are due already, it runs these, and
  * does not move the clock. Returns how many callbacks ran. 0: nothing was due up to limit_ns, and the clock now says
- * limit_ns (if that is VERGE_NEVER, the clock did not move).
+ * limit_ns (if that is VERGE_NEVER or has passed, the clock did not move).
  * -EINVAL: the clock is not manual. -EPERM: a worker belongs to another thread. -EBUSY: called in a callback.
  */
 VERGE_API VERGE_MUST_USE int verge_service_run_to_next(verge_service *service, uint64_t limit_ns);

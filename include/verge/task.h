@@ -46,13 +46,13 @@
  *                     a deadline is pending, or another thread exists, run waits for them.
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost. Joining it, or locking a mutex
  *                     that it held, returns -EOWNERDEAD. The state of its other data is unknown, so the runtime stops
- *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. Tasks of
- *                     the lost worker continue on another one for that. A mutex that a lost task held must not be used
- *                     after the runtime was destroyed.
+ *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. For that,
+ *                     tasks of the lost worker continue on another one, and those of worker 0 on its own thread. A
+ *                     mutex that a lost task held must not be used after the runtime was destroyed.
  *
- * Outside of tasks, waiting calls return -EPERM. The exceptions are those of mutex, condition and channel. They also
- * work in plain threads: there they block the thread, and a deadline is a time on the monotonic clock, as
- * verge_deadline_after returns it.
+ * Outside of tasks, waiting calls return -EPERM. The exceptions are those of mutex, condition and channel, and most of
+ * verge/sync.h. They also work in plain threads: there they block the thread, and a deadline is a time on the monotonic
+ * clock, as verge_deadline_after returns it.
  *
  * All calls return -EINVAL if an argument makes no sense. A waiting call with a deadline, or a sleep, returns -ENOMEM
  * if it has to wait and there is no memory for a timer; nothing was taken then. A try never returns -ENOMEM, unless it
@@ -175,8 +175,8 @@ VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_tas
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
 /* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned, or a scope shows
- * the runtime (verge/scope.h). -EDEADLK: as run; what is left waits in calls that cannot be cancelled, and nothing was
- * freed. NULL is allowed. */
+ * the runtime (verge/scope.h). -EDEADLK: as run; what is left waits in calls that cannot be cancelled. After this and
+ * the other errors of run (-EAGAIN, ...), nothing was freed. NULL is allowed. */
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*
@@ -197,14 +197,14 @@ typedef struct verge_runtime_stats {
     uint64_t spawned;
     uint64_t switches;   /* times that a task was resumed */
     uint64_t operations; /* of I/O */
-    uint64_t timeouts;   /* of waiting calls of all kinds; tries count only if they are of I/O, sleeps do not */
+    uint64_t timeouts;   /* of waiting calls, except sleeps. Of tries, only those of I/O and verge_blocking count */
     uint64_t migrated;   /* tasks that changed their worker */
     uint32_t workers;
     uint64_t stacks;               /* the most that were in use at one time, about */
     uint64_t stack_resident_bytes; /* of all stacks */
     uint64_t
-        stack_high_water_bytes; /* the largest use by any task, in whole pages, with the 1 KiB that the runtime uses */
-    uint64_t stack_size;        /* the size of a stack, with that 1 KiB */
+        stack_high_water_bytes; /* the largest use by any task, in whole pages, with what the runtime itself uses */
+    uint64_t stack_size;        /* the size of a stack, in whole pages, with what the runtime itself uses */
     const char *backend;        /* "io_uring", "epoll"; NULL: nothing has run yet */
     uint32_t failed_reactors;   /* workers whose I/O fails for good (verge/io.h, N5) */
     int reactor_error;          /* the error of one of them; 0: there is none */
@@ -267,8 +267,8 @@ typedef struct verge_spawn_options {
 VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size);
 
 /* As verge_spawn, with options, and from any thread. -EPERM: the calling task neither began the group nor belongs to
- * it, or outside of tasks there is no runtime. -ECANCELED: the calling task is cancelled, or the group has failed.
- * -EINVAL, for a task of a group: ret_task is not NULL, or the runtime is not that of the calling task. */
+ * it, or outside of tasks there is no runtime. The others are for a task of a group. -ECANCELED: the calling task is
+ * cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the runtime is not that of the calling task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
@@ -280,7 +280,8 @@ VERGE_API VERGE_MUST_USE int verge_task_join(verge_task *task, intptr_t *ret_res
  * still uses your memory. Cancel the child first, or it may take long. */
 VERGE_API int verge_task_join_regardless(verge_task *task, intptr_t *ret_result);
 
-/* The task will not be joined, and is freed when it ends. Its handle is invalid now. From any thread. */
+/* The task will not be joined, and is freed when it ends. Its handle is invalid now. -EBUSY: a task is joining it. From
+ * any thread. */
 VERGE_API int verge_task_detach(verge_task *task);
 
 /* See T4. From any thread, while the handle is valid. */
@@ -348,11 +349,13 @@ typedef struct verge_mutex {
 #define VERGE_MUTEX_INIT \
     { {0, 0}, 0, 0, 0 }
 
-/* First come, first served. -EDEADLK: the caller has it already. -EOWNERDEAD: a lost task (T8) holds it. (A plain
- * thread that waited already when the task was lost does not get this error: it goes on waiting.) */
+/* First come, first served. -EDEADLK: the caller has it already. -EOWNERDEAD: a lost task (T8) holds it. (A caller that
+ * waited already when the task was lost does not get this error: a task gets -ECANCELED, as the runtime stops, and a
+ * plain thread goes on waiting.) */
 VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns);
 
-/* As verge_mutex_lock, but neither cancellation nor a scope ends the wait. Use it in cleanup code. */
+/* As verge_mutex_lock, but neither cancellation nor a scope ends the wait. A task that waited already when the owner
+ * was lost gets -EOWNERDEAD, too. Use it in cleanup code. */
 VERGE_API VERGE_MUST_USE int verge_mutex_lock_regardless(verge_mutex *mutex);
 
 /* -EPERM: the caller does not hold it. */
@@ -369,9 +372,9 @@ typedef struct verge_condition {
 #define VERGE_CONDITION_INIT \
     { {0, 0}, 0, 0 }
 
-/* Unlocks the mutex while it waits, and locks it again before it returns, also after errors, except -EOWNERDEAD. A
- * condition does not remember earlier signals, so a try never succeeds: the mutex stays locked, and nobody else can
- * change anything. */
+/* Unlocks the mutex while it waits, and locks it again before it returns, also after errors, except -EOWNERDEAD.
+ * -EPERM: the caller does not hold the mutex. A condition does not remember earlier signals, so a try never succeeds:
+ * the mutex stays locked, and nobody else can change anything. */
 VERGE_API VERGE_MUST_USE int verge_condition_wait(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
 
 /* From any thread. signal wakes the one that has waited longest, broadcast wakes all. */

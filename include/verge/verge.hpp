@@ -11,9 +11,9 @@
 //     poll(fds, n, loop.timeout_ms(verge::clock::now()));
 //     loop.run(verge::clock::now());
 //
-// Errors are thrown as std::system_error with the errno value of the C function (generic category). Functions that
-// cannot fail are noexcept. A lambda of up to 32 bytes is stored in the timer, a larger one is allocated. A wheel, a
-// loop and their timers are for one thread at a time.
+// Errors are thrown as std::system_error with the errno value of the C function (generic category). A lambda of up to
+// 32 bytes whose move cannot throw is stored in the timer, any other is allocated. A wheel, a loop and their timers are
+// for one thread at a time.
 #ifndef VERGE_VERGE_HPP
 #define VERGE_VERGE_HPP
 
@@ -189,7 +189,7 @@ class wheel {
 
 // ---- callbacks ----
 
-// Holds any callable object without arguments. A small one is stored inside, a larger one is allocated.
+// Holds any callable object without arguments: inside if it is small and its move cannot throw, otherwise allocated.
 class callback {
   public:
     static constexpr std::size_t inline_size = 32;

@@ -22,16 +22,16 @@
  *   G3 exactly once   every timer ends in exactly one of: returned by a poll, cancelled. A limit defers
  *                     timers, and never skips one.
  *   G4 safe handles   a handle is valid from start until its timer is returned or cancelled. After that,
- *                     every call with it returns -ENOENT, for ever. 0 is never a handle.
+ *                     cancel, reset and get return -ENOENT for it, for ever. 0 is never a handle.
  *   G5 order          ticks come out in ascending order, within a poll and across polls. A timer started for the
  *                     past comes out next, before any backlog. Inside one tick: see verge_order.
  *   G6 next           next_wakeup() is O(levels) and never later than the next expiry. next_deadline() is exact. With
  *                     a backlog, both return now.
  *   G7 memory         a million pending timers take at most 48 bytes each (49 in an ordered wheel). Timeouts take
  *                     nothing but their own memory. At most 3,072 cancelled timers keep their place in a slot.
- *                     After reserve(n), the next n starts allocate nothing and cannot fail for memory. cancel, poll
- *                     and the calls of timeouts never fail for memory. A poll allocates once: when it first finds more
- *                     than 128 timers, and no reserve has made room for them.
+ *                     After reserve(n), the next n starts allocate nothing and cannot fail for memory. cancel and poll
+ *                     never fail for memory, and neither do start, pause and cancel of timeouts. A poll allocates only
+ *                     to make a small wheel large: when it finds more than 128 timers for which no room was reserved.
  *   G8 bounded work   a poll with a work limit moves, inspects, sorts and returns at most that many nodes. In an
  *                     ordered wheel, the sort moves each of n timers that come out at one tick about log2(n) times.
  *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the
@@ -123,7 +123,7 @@ typedef enum verge_order {
     VERGE_ORDER_DEADLINE, /* by deadline; equal ones as in FIFO */
 } verge_order;
 
-/* What start does with a deadline in the past. */
+/* What start and reset do with a deadline in the past. */
 typedef enum verge_past {
     VERGE_PAST_FIRES = 0,   /* accept it: the next poll returns the timer */
     VERGE_PAST_SINCE_START, /* -EINVAL if it is 0 or before the wheel's start; otherwise as above */
@@ -147,8 +147,8 @@ typedef struct verge_wheel_level {
  * back. From then on, each timer that ends (by cancel or in a poll) gives back one slab without a timer, until there
  * are `multiplier` times as many nodes as timers, or `minimum` nodes. So each long-lived timer keeps at most one slab.
  *
- * The slots of a default wheel take less than 100 KB. While the wheel has no more than 128 timers, it has fewer slots:
- * it then takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
+ * The slots of a default wheel take less than 100 KB. A wheel begins small, with fewer slots, and stays so until it has
+ * more than 128 timers: a small wheel takes less than 4 KiB without timers, and less than 5 KiB with 10 of them.
  */
 typedef struct verge_wheel_compaction {
     uint32_t minimum;
@@ -164,7 +164,7 @@ typedef struct verge_wheel_options {
     /* The shifts rise from level to level. A slot is not wider than the whole level below. Each level reaches further
      * than the level below, up to 2^64 ns. bits is from 1 to VERGE_LEVEL_BITS_MAX. */
     verge_wheel_level levels[VERGE_LEVEL_COUNT_MAX];
-    bool coarse;       /* timers never move to lower levels: a timer is late by up to the slot width of its level */
+    bool coarse;       /* timers keep the resolution of their level: a timer is late by up to one slot of its level */
     bool strict;       /* a timer comes out only if deadline < now, not if deadline == now */
     verge_order order; /* of timers that come out at one tick */
     verge_past past;
@@ -250,7 +250,7 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  *   start    starts the timeout, or resets it if it is pending. It never allocates and never fails for memory. Errors
  *            as of verge_wheel_start, except -ENOMEM.
  *   cancel   ends it, and the wheel forgets it. -ENOENT: it is not pending, because a poll returned it, or it was
- *            cancelled or paused, or never started.
+ *            cancelled or paused, or never started. The wheel forgets it all the same.
  *   pause    ends it, too, but it may keep its place in the wheel, so that the next start is faster. Use it for
  *            timeouts that are started again soon. -ENOENT: it is not pending.
  *
@@ -261,10 +261,10 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  */
 
 /*
- * Makes a wheel large enough for many more timeouts than are pending now. Without this call, the first poll that has
- * work to do and finds more than 128 timers makes the wheel larger, unless the work limit is below the number of
- * timers. That poll allocates, once. If there is no memory, the wheel stays as it is, which is slower. -ENOMEM: there
- * is no memory. -EBUSY: verge_wheel_iterate visits a timeout.
+ * Makes a small wheel large enough for timeout_count more timeouts than are pending now. Without this call, the first
+ * poll that has work to do and finds more than 128 timers makes the wheel large, unless the work limit is below the
+ * number of timers. For this, the poll allocates once. If there is no memory, the wheel stays small, and is slower.
+ * -ENOMEM: there is no memory. -EBUSY: verge_wheel_iterate visits a timeout.
  */
 VERGE_API VERGE_MUST_USE int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
 
@@ -279,9 +279,9 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
  *   NULL, time moves and nothing comes out. For a NULL wheel, both return 0.
  *   run calls the function for one timer at a time. The function may use the wheel in any way, but must not destroy it.
  *   If it cancels a timer, or moves it later, that timer does not come out, even if it was due. If it starts a timer
- *   for a time that has already come, that timer comes out in a later run. So a run ends, unless the function itself
- *   moves time. If the function calls poll or run, that inner call does not return such a timer either: it comes out
- *   after the outermost run. Until then there is a backlog.
+ *   for a time that has already come, that timer comes out in a later poll or run. So a run ends, unless the function
+ *   itself moves time. If the function calls poll or run, that inner call does not return such a timer either: it comes
+ *   out after the outermost run. Until then there is a backlog.
  *
  * More about next_wakeup
  *   With a backlog it returns now. It is never late. (verge_wheel_poll_exact may return timers before it, as it does
@@ -356,13 +356,14 @@ typedef struct verge_wheel_stats {
     uint64_t expired;
     uint64_t nodes_moved;    /* from a level to a lower one */
     uint64_t nodes_refiled;  /* filed again, because the timer had been moved later */
-    uint64_t nodes_dropped;  /* idle nodes that came up, or were removed by a search or with their slab */
+    uint64_t nodes_dropped;  /* idle nodes that came up, or were removed: by a search, compact or cancel_all, or with
+                                their slab */
     uint64_t linked;         /* nodes that are in a slot, or due, now */
     uint64_t idle;           /* how many of the linked nodes belong to no timer */
     uint64_t nodes;          /* room for timers with handles, pending ones included */
     uint64_t nodes_retired;  /* never used again, as all their handles were used */
     uint64_t bytes;          /* held from the allocator */
-    uint64_t last_poll_work; /* nodes moved, inspected and returned by the last poll */
+    uint64_t last_poll_work; /* nodes moved, inspected, sorted and returned by the last poll or run */
 } verge_wheel_stats;
 
 /* O(1). -EINVAL: struct_size was not set. */

@@ -46,7 +46,7 @@ VERGE_API int verge_wheel_start_best_fit(verge_wheel *wheel, uint64_t target_ns,
 
 /*
  * A timer for a target that may lie beyond verge_wheel_largest_deadline. verge_wheel_start_best_fit starts it again and
- * again, until the target has come.
+ * again, until the target has come. -ERANGE: the target is VERGE_NEVER.
  *
  *     verge_long_timer_start(&lt, wheel, target_ns, data);
  *     n = verge_wheel_poll(...);
@@ -75,10 +75,10 @@ VERGE_API int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel 
 
 /*
  * As poll, but also returns the timers of the current tick whose deadline <= now (also in strict wheels), so that they
- * are not late at all. For this, each call looks at every timer of that tick, and an ordered wheel sorts those that it
- * returns. If the work limit does not allow that, the timers come out at the end of the tick, as in a poll. Timers in
- * the upper levels of a coarse wheel also come out as in a poll. Timers of the current tick that `limit` kept from
- * being returned stay in their tick.
+ * are not late at all. For this, each call looks at every timer of that tick, and an ordered wheel sorts all whose
+ * deadline has come. If the work limit does not allow that, the timers come out at the end of the tick, as in a poll.
+ * Timers in the upper levels of a coarse wheel also come out as in a poll. Timers of the current tick that `limit` kept
+ * from being returned stay in their tick.
  */
 VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
