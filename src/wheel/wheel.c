@@ -67,7 +67,7 @@ int verge_wheel_create(const verge_wheel_options *given, verge_wheel **ret_wheel
     const verge__calendar_setup setup = verge__wheel_calendar_setup(wheel, true);
     error = verge__calendar_init(&wheel->calendar, &setup);
     if (error == 0 && options.order != VERGE_ORDER_ANY) {
-        error = verge__wheel_make_ordered(wheel);
+        error = verge__wheel_make_ordered(wheel, options.order);
     }
     if (error != 0) {
         verge_wheel_destroy(wheel);

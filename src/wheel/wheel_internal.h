@@ -223,8 +223,8 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, cons
 
 /* ---- for loops ---- */
 
-/* Gives a wheel without timers what `order` of its options needs. -ENOMEM. */
-int verge__wheel_make_ordered(verge_wheel *wheel);
+/* Gives a wheel without timers what this order needs, and notes the order in its options. -ENOMEM changes nothing. */
+int verge__wheel_make_ordered(verge_wheel *wheel, verge_order by);
 
 /* Orders a wheel by deadline. -EBUSY: it has timers, another order, or nodes without room for an order. -ENOMEM. */
 int verge__wheel_order_by_deadline(verge_wheel *wheel);

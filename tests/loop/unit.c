@@ -221,6 +221,37 @@ static void no_memory(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
+/* Timeouts of a wheel that is not ordered have places, those of a loop have none. An init that fails leaves a wheel that
+ * does not take itself for ordered when its slots are allocated anew. After another init, places do not count. */
+static void an_init_that_fails(void **state) {
+    (void)state;
+    struct verge_test_allocator memory;
+    verge_test_allocator_init(&memory);
+    verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    options.allocator = &memory.allocator;
+    verge_wheel *wheel = wheel_new(&options);
+    verge_loop loop;
+    verge_timeout timeout = {0};
+    verge_expiry out[1];
+    assert_int_equal(verge_wheel_poll(wheel, TICK, out, 1), 0);
+    memory.fail_from = memory.calls + 1;
+    assert_int_equal(verge_loop_init(&loop, wheel), -ENOMEM);
+    memory.fail_from = 0;
+    assert_int_equal(verge_timeout_reserve(wheel, 100000), 0);
+    assert_int_equal(verge_timeout_start(wheel, &timeout, 1000 * TICK), 0);
+    assert_int_equal(verge_timeout_start(wheel, &timeout, 500 * TICK), 0);
+    assert_well(wheel);
+    assert_int_equal(verge_wheel_poll(wheel, 501 * TICK, out, 1), 1);
+    assert_int_equal(verge_loop_init(&loop, wheel), 0);
+    verge_loop_timer timer = {0};
+    assert_int_equal(verge_loop_start(&loop, &timer, count, NULL, 2000 * TICK, 0), 0);
+    assert_int_equal(verge_loop_start(&loop, &timer, count, NULL, 1000 * TICK, 0), 0);
+    assert_well(wheel);
+    assert_int_equal(verge_loop_run(&loop, 1001 * TICK), 1);
+    wheel_end(wheel);
+    verge_test_allocator_assert_empty(&memory);
+}
+
 /* A start that fails changes nothing: the timer keeps its deadline, period and callback, and is still pending. */
 static void a_start_that_fails(void **state) {
     (void)state;
@@ -344,6 +375,7 @@ int main(void) {
         cmocka_unit_test(repeats_until_stopped),
         cmocka_unit_test(freed_by_its_callback),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(an_init_that_fails),
         cmocka_unit_test(a_start_that_fails),
         cmocka_unit_test(wake_ups),
         cmocka_unit_test(no_work_limit),

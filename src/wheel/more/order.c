@@ -95,7 +95,7 @@ bool verge__order_is_empty(const verge__order *order) {
     return order == NULL || (verge__sorting_is_empty(&order->past) && verge__sorting_is_empty(&order->tick));
 }
 
-int verge__wheel_make_ordered(verge_wheel *wheel) {
+int verge__wheel_make_ordered(verge_wheel *wheel, verge_order by) {
     verge__order *order = (verge__order *)verge__allocate(&wheel->allocator, sizeof(*order), _Alignof(verge__order));
     if (order == NULL) {
         return -ENOMEM;
@@ -103,8 +103,9 @@ int verge__wheel_make_ordered(verge_wheel *wheel) {
     memset(order, 0, sizeof(*order));
     order->past.merging = -1;
     order->tick.merging = -1;
-    order->is_by_deadline = wheel->options.order == VERGE_ORDER_DEADLINE;
+    order->is_by_deadline = by == VERGE_ORDER_DEADLINE;
     wheel->order = order;
+    wheel->options.order = by;
     wheel->nodes.stride = sizeof(verge__table_node);
     wheel->calendar.has_places = false; /* the tag of a timeout has the sequence number instead of the place */
     return 0;
@@ -117,8 +118,7 @@ int verge__wheel_order_by_deadline(verge_wheel *wheel) {
         (!is_ordered && wheel->nodes.node_count > 0)) { /* nodes without room for a sequence */
         return -EBUSY;
     }
-    wheel->options.order = VERGE_ORDER_DEADLINE;
-    int error = is_ordered ? 0 : verge__wheel_make_ordered(wheel);
+    int error = is_ordered ? 0 : verge__wheel_make_ordered(wheel, VERGE_ORDER_DEADLINE);
     verge__wheel_set_short_reach(wheel); /* timeouts have no places any more */
     return error;
 }
