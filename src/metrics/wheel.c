@@ -12,14 +12,14 @@ static const verge__metrics_field fields[] = {
     COUNTER(cancelled, "Timers that were cancelled."),
     COUNTER(expired, "Timers that a poll returned."),
     COUNTER(nodes_moved, "Nodes that went from a level to a lower one."),
-    COUNTER(nodes_refiled, "Nodes that came up before the later deadline of their timer."),
-    COUNTER(nodes_dropped, "Idle nodes that came up."),
+    COUNTER(nodes_refiled, "Nodes that were filed again, mostly because their timer had been moved later."),
+    COUNTER(nodes_dropped, "Idle nodes that came up or were removed."),
     GAUGE(linked, "Nodes in the slots."),
     GAUGE(idle, "Nodes in the slots that belong to no timer."),
     GAUGE(nodes, "Timers there is room for without allocating."),
     COUNTER(nodes_retired, "Nodes whose handles are used up."),
     GAUGE(bytes, "Bytes held from the allocator."),
-    GAUGE(last_poll_work, "Nodes that the last poll moved, inspected and returned."),
+    GAUGE(last_poll_work, "Nodes that the last poll or run moved, inspected, sorted and returned."),
 };
 
 typedef struct wheel_sources {
