@@ -96,19 +96,21 @@ int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge
 
 int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action) {
     verge_scope_panel *panel = NULL;
+    verge_scope_act act = NULL;
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
         verge_scope_panel *candidate = scope->panels[i];
         panel = candidate != NULL && candidate->number == number && candidate->act != NULL ? candidate : panel;
     }
     if (panel != NULL) {
+        act = panel->act;
         panel->acting++;
     }
     (void)pthread_mutex_unlock(&scope->lock);
     if (panel == NULL) {
         return -ENOENT;
     }
-    const int result = panel->act(panel->context, item, action);
+    const int result = act(panel->context, item, action);
     (void)pthread_mutex_lock(&scope->lock);
     panel->acting--;
     (void)pthread_cond_broadcast(&scope->progress);

@@ -347,9 +347,6 @@ static int do_act(client *client_, const verge__request *request) {
         return send_status(client_, 404, false, request->keeps_alive);
     }
     const int result = verge__scope_act(client_->scope, panel, item, action);
-    if (result == -ECANCELED) {
-        return result; /* scope ends */
-    }
     char text[160];
     (void)snprintf(text, sizeof(text), "%s\n", result == 0 ? "done" : verge_strerror(result));
     return send_plain(client_,
