@@ -150,12 +150,17 @@ static void wait_for(verge__call *call) {
     }
 }
 
-/* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
- * call is withdrawn. If the writer has begun with the call already, the thread of the task is blocked until this try
- * has ended. After that, the call is not tried again. */
-static int wait_in_task(verge_durable *durable, verge__call *call) {
+static intptr_t receive(void *channel) {
     char item;
-    const int error = verge_channel_receive(call->channel, &item, VERGE_NEVER);
+    return verge_channel_receive((verge_channel *)channel, &item, VERGE_NEVER);
+}
+
+/* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
+ * call is withdrawn. If the writer has begun with the call already, the task waits until this try has ended; after
+ * that, the call is not tried again. A cancelled task can only wait by joining another one. If there can be none, or
+ * the runtime stops, the thread of the task is blocked. */
+static int wait_in_task(verge_durable *durable, verge__call *call) {
+    const int error = (int)receive(call->channel);
     if (error != 0) {
         verge__lock(durable);
         const bool is_withdrawn = !call->is_taken;
@@ -167,6 +172,10 @@ static int wait_in_task(verge_durable *durable, verge__call *call) {
         verge__unlock(durable);
         if (is_withdrawn) {
             return error;
+        }
+        verge_task *waiter;
+        if (verge_spawn(receive, call->channel, &waiter) == 0) {
+            (void)verge_task_join_regardless(waiter, NULL);
         }
     }
     wait_for(call);

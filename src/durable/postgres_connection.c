@@ -256,8 +256,9 @@ int verge__postgres_begin(verge__connection *connection) {
     const uint64_t asked_ns = verge__monotonic_ns();
     PGresult *result =
         verge__pg_answer(c, PQsendQuery(c->pg, "BEGIN; SELECT verge_now(), incarnation FROM verge_meta"));
-    const int error = verge__pg_error_of(c, result);
-    if (error == 0 && PQntuples(result) == 1) {
+    int error = verge__pg_error_of(c, result);
+    error = error == 0 && PQntuples(result) != 1 ? -EPROTO : error; /* verge_meta has one row */
+    if (error == 0) {
         note_time(c, strtoull(PQgetvalue(result, 0, 0), NULL, 10), asked_ns);
         c->base.incarnation = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
     } else if (error != -EHOSTUNREACH) {

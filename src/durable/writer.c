@@ -303,9 +303,17 @@ static bool finish_change(verge_durable *durable, verge__call *call, verge__chan
     return true;
 }
 
+/* Whether the patience of a call that failed has not run out. */
+static bool has_patience(verge_durable *durable, const verge__call *call) {
+    verge__lock(durable);
+    const bool has = verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
+    verge__unlock(durable);
+    return has;
+}
+
 static bool finish_read(verge_durable *durable, verge__call *call) {
     const int result = read_for(durable, call);
-    if (result == -EHOSTUNREACH && verge__local_now(durable) < call->give_up_ns) {
+    if (result == -EHOSTUNREACH && has_patience(durable, call)) {
         return false;
     }
     verge__call_finish(call, result);
@@ -368,9 +376,7 @@ static void refuse_group(verge_durable *durable, const verge__group *group, int 
     verge__call *next;
     for (verge__call *call = group->calls; call != NULL; call = next) {
         next = call->next;
-        verge__lock(durable);
-        const bool has_hope = may_pass && verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
-        verge__unlock(durable);
+        const bool has_hope = may_pass && has_patience(durable, call);
         if (has_hope && call->is_alone) {
             *apart_end = call;
             apart_end = &call->next;

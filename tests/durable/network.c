@@ -253,6 +253,70 @@ static void lose_commit(bool arrives, bool crashes) {
     stop_server(&server);
 }
 
+/* ---- a task that is cancelled while its commit hangs ---- */
+
+static verge_task *hanging;
+static bool has_returned;
+static struct proxy *hanging_proxy;
+
+static intptr_t hang(void *argument) {
+    (void)argument;
+    int result = -1;
+    (void)schedule_one(&result);
+    has_returned = true;
+    return result;
+}
+
+/* It runs on the only worker. If the task that hangs blocked the worker, the sleeps would end after its return. */
+static intptr_t watch_it_hang(void *argument) {
+    intptr_t result = -1;
+    (void)argument;
+    if (verge_spawn(hang, NULL, &hanging) != 0) {
+        return -1;
+    }
+    while (!proxy_is_shut(hanging_proxy)) {
+        (void)verge_sleep(MS);
+    }
+    (void)verge_task_cancel(hanging);
+    for (int i = 0; i < 100; i++) {
+        (void)verge_sleep(MS);
+    }
+    const bool was_blocked = has_returned;
+    proxy_let_through(hanging_proxy);
+    if (verge_task_join(hanging, &result, VERGE_NEVER) != 0) {
+        return -3;
+    }
+    return was_blocked ? -2 : result;
+}
+
+static void test_cancelled_task_blocks_nobody(void **state) {
+    (void)state;
+    struct server server;
+    start_server(&server, "cancelled", "-c autovacuum=off");
+    char folder[] = "/tmp/verge-proxy.XXXXXX";
+    char through[512];
+    hanging_proxy = start_proxy(&server, folder, through, sizeof(through));
+    verge_durable_options options = durable_options(through);
+    options.client = true;
+    options.lease_ns = 20 * S; /* for so long the writer asks whether its commit has arrived */
+    assert_int_equal(verge_durable_open(&options, &durable), 0);
+    verge_runtime_options runtime_options;
+    (void)verge_runtime_options_init(&runtime_options, sizeof(runtime_options));
+    runtime_options.worker_count = 1;
+    verge_runtime *runtime;
+    assert_int_equal(verge_runtime_create(&runtime_options, &runtime), 0);
+    proxy_lose_commit(hanging_proxy, true);
+    intptr_t result = -1;
+    assert_int_equal(verge_runtime_run(runtime, watch_it_hang, NULL, &result), 0);
+    assert_int_equal(result, 0); /* the commit had arrived */
+    assert_int_equal(sql_ask(server.url, "SELECT count(*) FROM verge_timer"), 1);
+    assert_int_equal(verge_runtime_destroy(runtime), 0);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    proxy_stop(hanging_proxy);
+    (void)rmdir(folder);
+    stop_server(&server);
+}
+
 static void test_commit_is_lost(void **state) {
     (void)state;
     lose_commit(false, false);
@@ -317,6 +381,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_server_stops),
+        cmocka_unit_test(test_cancelled_task_blocks_nobody),
         cmocka_unit_test(test_commit_is_lost),
         cmocka_unit_test(test_answer_is_lost),
         cmocka_unit_test(test_commit_is_lost_in_a_crash),
