@@ -65,7 +65,7 @@ static const struct option options[] = {
      .maximum = LIMIT_MAX},
     {.name = "--work-limit",
      .value_name = "N",
-     .help = "most entries that one poll moves, inspects and returns; default: 0, no limit",
+     .help = "most nodes that one poll moves, inspects and returns; default: 0, no limit",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct settings, work_limit),
      .maximum = SIZE_MAX},
@@ -222,7 +222,7 @@ const struct command replay_command = {
     .description =
         "Replays a trace of timer operations, which you recorded from your own program. (FILE - is the standard\n"
         "input; verge(1) has the format.) For each preset there is a column: how late timers were, how often the\n"
-        "loop woke up, how much memory it took, how many entries were moved. Unless a precision, a window, a preset\n"
+        "loop woke up, how much memory it took, how many nodes were moved. Unless a precision, a window, a preset\n"
         "or a way to poll is given, it also tries several precisions and windows, recommends one, and says why.",
     .options = options,
     .run = run,

@@ -155,6 +155,7 @@ enum { COLUMN_COUNT = sizeof(columns) / sizeof(*columns) };
 
 static void add_cell(struct line *line, const struct column *column, const struct value *source) {
     const double number = value_number(source, column->key);
+    char age[32];
     switch (column->kind) {
     case IS_COUNT:
         add(line, "%*s", column->width, text_grouped((uint64_t)number));
@@ -169,11 +170,8 @@ static void add_cell(struct line *line, const struct column *column, const struc
         add(line, "%*s", column->width, brief(number));
         break;
     case IS_AGE:
-        add(line, "%*s%.0fs",
-            number < 10    ? column->width - 2
-            : number < 100 ? column->width - 3
-                           : column->width - 5,
-            value_bool(source, "older") ? ">=" : "", number);
+        (void)snprintf(age, sizeof(age), "%s%.0fs", value_bool(source, "older") ? ">=" : "", number);
+        add(line, "%*s", column->width, age);
         break;
     case IS_NAME:
         add(line, "%s%s", value_bool(source, "leak") ? "GROWS " : "", value_text(source, column->key));

@@ -262,8 +262,8 @@ const struct command stress_command = {
         "Starts, resets and cancels timers while workers join and leave, the clock jumps and memory runs out. An "
         "audit\n"
         "compares what happens with what must happen; the exit status says whether it held. By default one thread\n"
-        "steps all workers, so that runs with the same options are equal. With --threads tasks, tasks read and write\n"
-        "under deadlines instead, while workers steal them from each other, come and go.",
+        "steps all workers, so that runs with the same options and --steps are equal. With --threads tasks, tasks\n"
+        "read and write under deadlines instead, while workers steal them from each other, come and go.",
     .options = options,
     .run = run,
 };

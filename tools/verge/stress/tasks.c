@@ -54,7 +54,7 @@ struct stream {
     atomic_bool is_shut;
     atomic_bool has_ended;
     _Atomic(uint64_t) progress; /* how often the reader has gone through its loop */
-    uint64_t writes, timeouts;
+    uint64_t reads, writes, timeouts;
 };
 
 struct writer {
@@ -130,6 +130,7 @@ static void read_some(struct stream *stream) {
                                  ? verge_read(stream->reader_fd, bytes, size, deadline_ns)
                                  : verge_recv(stream->reader_fd, bytes, size, 0, deadline_ns);
     stream->timeouts += has_timed_out(stream->round, result, deadline_ns) ? 1 : 0;
+    stream->reads++;
     if (result > 0) {
         take_bytes(stream, bytes, result);
     } else if (result != -ETIMEDOUT) {
@@ -354,7 +355,7 @@ static void close_streams(struct round *round) {
         if (stream->read != stream->written) {
             find(round, FINDING_LOST, 0);
         }
-        result->reads += atomic_load(&stream->progress);
+        result->reads += stream->reads;
         result->writes += stream->writes;
         result->bytes += stream->read;
         result->timeouts += stream->timeouts;
