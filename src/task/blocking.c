@@ -370,7 +370,7 @@ int verge_blocking(verge_blocking_function function, void *argument, void (*aban
     if (self == NULL || function == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
     }
-    (void)verge__begin_call(VERGE_NEVER);
+    (void)verge__begin_call(deadline_ns);
     int error = why_not(self, deadline_ns);
     if (error != 0) {
         if (abandon != NULL && is_giving_up(error)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Context switch for the AArch64 procedure call standard: x19 to x30, d8 to d15 and the mode of the floating-point unit
- * survive a call. The layout is that of verge__frame in context_assembly.c. */
+/* Context switch for the AArch64 procedure call standard: x19 to x29, d8 to d15 and the mode of the floating-point unit
+ * survive a call; x30 is the return address. The layout is that of verge__frame in context_assembly.c. */
 
     .text
 
