@@ -64,7 +64,7 @@ help:
 	@echo "make uninstall  removes what make install with the same PREFIX, DESTDIR and options has installed"
 	@echo "make deb        Debian packages of the library, for developers, of the tool: build/deb/"
 	@echo "make site       the documentation as a website that works from a file: build/site/index.html"
-	@echo "make setup      install the Debian packages that any of the above needs"
+	@echo "make setup      install the Debian packages for tests, checks, benchmarks, coverage, fuzzing and mutants"
 	@echo "make clean      remove build/"
 
 setup:

@@ -284,7 +284,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_resume(verge_durable *durable, const 
 /*
  * Sets limits for all nodes together; those of each node hold, too. 0: no limit.
  *   concurrency  how many threads run the handler at one time. If a node dies, its threads count until its lease ends.
- *                A thread whose handler takes longer than the lease (outside: longer than run_ns) does not count any
+ *                A thread whose batch takes longer than the lease (outside: longer than run_ns) does not count any
  *                more.
  *   rate         calls a second on average. Calls that are late are not left out, so there may be more for a moment.
  * Before a batch of such a handler runs, the node asks the store, which costs a commit. -EINVAL: the name makes no

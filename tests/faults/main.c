@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults JOB                     counts the calls that a job makes, then runs it once for each call, which fails
+ * faults JOB                     counts the calls that a job makes, then runs it again and again: each time one fails
  * faults JOB SITE KIND NUMBER [on]    one of these runs; on: later calls fail as well
  *
  * A call fails alone or, where that is possible, with all later ones: memory stays scarce, a signal comes again and
