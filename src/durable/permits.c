@@ -43,8 +43,11 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    uint32_t slot = 0; /* the lowest free slot. A batch that asks again usually gets the same one, and its old ticket */
-    while (handler->slots >> slot & 1) {
+    /* The lowest free slot; first one that has a ticket, as a batch that asked in vain asks again. */
+    const uint64_t with_ticket = handler->ticket_slots & ~handler->slots;
+    const uint64_t choice = with_ticket != 0 ? with_ticket : ~handler->slots;
+    uint32_t slot = 0;
+    while ((choice >> slot & 1) == 0) {
         slot++;
     }
     handler->slots |= UINT64_C(1) << slot;
@@ -65,6 +68,7 @@ static bool note_answer(verge__firer *firer, int error) {
     verge__handler *handler = &durable->handlers[firer->fired[0].handler];
     const uint64_t now_ns = verge__store_now(durable);
     const bool has_rate = handler->control.rate != 0;
+    handler->ticket_slots &= ~(UINT64_C(1) << permit->slot);
     if (error == 0 && permit->is_granted) {
         handler->granted_count += has_rate ? permit->timer_count : 0;
         if (permit->at_ns < now_ns + durable->options.precision_ns) {
@@ -75,6 +79,7 @@ static bool note_answer(verge__firer *firer, int error) {
     }
     handler->slots &= ~(UINT64_C(1) << permit->slot);
     if (error == 0) {
+        handler->ticket_slots |= UINT64_C(1) << permit->slot;
         handler->next_allowed_ns = permit->at_ns;
     }
     return false;

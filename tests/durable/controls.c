@@ -247,6 +247,51 @@ static void test_concurrency_inside(void **state) {
     }
 }
 
+static sem_t gates[NODES];
+
+static verge_durable_verdict run_gated_by_node(const verge_durable_firing *firing) {
+    begin_run(firing);
+    (void)sem_wait(firing->context);
+    running--;
+    return VERGE_DURABLE_DONE;
+}
+
+/* A batch that has asked in vain keeps its ticket, although a lower slot of its node has become free meanwhile. With
+ * another ticket it would wait behind its own old one until that expires. */
+static void test_a_ticket_is_kept(void **state) {
+    (void)state;
+    const verge_durable_request request = {.handler = "it"};
+    verge_durable_handler_options options;
+    assert_int_equal(verge_durable_limit(client, "it", 2, 0), 0);
+    (void)verge_durable_handler_options_init(&options, sizeof(options));
+    options.handler = run_gated_by_node;
+    options.outside = true;
+    options.run_ns = 3600 * S;
+    for (int i = 0; i < NODES; i++) {
+        (void)sem_init(&gates[i], 0, 0);
+        options.context = &gates[i];
+        nodes[i] = open_one(false, 3); /* one thread is left for handlers in transactions */
+        assert_int_equal(verge_durable_register_with(nodes[i], "it", &options), 0);
+    }
+    for (int i = 0; i < NODES; i++) {
+        wait_for_shards(nodes[i], 16 / NODES);
+    }
+    for (int i = 0; i < NODES; i++) {
+        assert_int_equal(verge_durable_start(nodes[i], &request, NULL), 0);
+        WAIT_UNTIL(running == i + 1);
+    }
+    assert_int_equal(verge_durable_start(nodes[0], &request, NULL), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_permit WHERE slot = 1") == 1);
+    (void)sem_post(&gates[0]);
+    WAIT_UNTIL(runs == 3);
+    const int64_t kept = sql_ask(url, "SELECT count(*) FROM verge_permit WHERE slot = 1");
+    for (int i = 0; i < NODES; i++) {
+        (void)sem_post(&gates[i]);
+    }
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(kept, 1);
+}
+
 /* When the lease of a dead node is over, its runs do not count for the limit any more. The row stands for such a
  * node. */
 static void test_concurrency_after_a_death(void **state) {
@@ -409,6 +454,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_small_window_starves_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_outside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_inside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_ticket_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrency_after_a_death, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_both_limits, set_up, tear_down),
