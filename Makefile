@@ -12,7 +12,7 @@ PORTS ?= libevent libuv nginx frr
 # VERGE_LIBURING=OFF in the environment or on the command line: without io_uring, and liburing is not asked for.
 export VERGE_LIBURING ?= ON
 
-# configured and built by a preset: $(call build,preset)
+# $(call build,PRESET): configures and builds.
 build = cmake --preset $(1) -DVERGE_LIBURING=$(VERGE_LIBURING) >build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
 	cmake --build --preset $(1)
 

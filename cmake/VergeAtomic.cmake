@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# VERGE_NEEDS_LIBATOMIC: whether some atomics are calls, as those of a byte are on riscv64 and those of eight on some
-# machines of 32 bits.
+# VERGE_NEEDS_LIBATOMIC: whether some atomics are calls, as those of one byte are on riscv64, and those of eight bytes
+# on some machines of 32 bits.
 
 include(CheckCSourceCompiles)
 check_c_source_compiles("

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What `make install` installs: headers, both libraries, verge.pc, the CMake package, the manual, documentation,
-# examples.
+# What `make install` installs: headers, the libraries, verge.pc, the CMake package, the manual of functions,
+# documentation, examples. The tools are installed by their own folders.
 
 include(CMakePackageConfigHelpers)
 
@@ -46,7 +46,7 @@ install(FILES
 if(TARGET verge_durable_shared)
     install(FILES include/verge/durable.h include/verge/durable.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/verge COMPONENT headers)
-    # It finds libverge beside it, also under a prefix where the loader does not look.
+    # libverge-durable finds libverge beside it, also under a prefix where the loader does not look.
     set_target_properties(verge_durable_shared PROPERTIES INSTALL_RPATH "\$ORIGIN")
     install(TARGETS verge_durable_shared verge_durable_static EXPORT verge-durable-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable.pml - steps P1 to P5 of durable timers (docs/DURABLE.md): one shard, one timer, a store, NODES nodes that
- * schedule, take over, fire and die, and a process that cancels. The model takes for granted what a database promises:
- * a transaction happens as a whole or not at all; if it has locked or changed a row, others wait for that row, or skip
- * it.
+ * durable.pml - steps P1 and P3 to P5 of durable timers (docs/DURABLE.md): one shard, one timer, a store, a process
+ * that starts the timer, NODES nodes that take over, fire and die, and a process that cancels. The model takes for
+ * granted what a database promises: a transaction happens as a whole or not at all; if it has locked or changed a row,
+ * others wait for that row, or skip it.
  *
  * What is to be shown, in any order of the steps:
- *   D1/D2  a timer whose schedule returned 0 is pending, or has run, or was cancelled: exactly one of these
+ *   D1/D2  a timer whose start returned 0 is pending, or has run, or was cancelled: exactly one of these
  *   D3     a timer does not run before it is due by the store's clock, whatever a node believes
  *   D4     a node that commits a firing has the shard's current epoch at that moment
  *   D5     if a cancel returns 0, the timer does not run
- *   D7     if a schedule with an unknown outcome is repeated, there is one timer
+ *   D7     if a start with an unknown outcome is repeated, there is one timer
  * With -DOUTSIDE, the handler runs between two transactions, under a claim. Then it may run more than once. What is to
  * be shown is that only the last claim deletes the row.
  */
@@ -31,7 +31,7 @@ byte owner = NOBODY;
 bool lease_over = true; /* of the owner, by the store's clock */
 bool shard_locked[NODES]; /* FOR SHARE */
 byte rows = 0;            /* the timer's row; more than one if there were two timers */
-byte row_lock = NOBODY;   /* who has changed it, and has not committed */
+byte row_lock = NOBODY;   /* who has changed the row, and has not committed */
 byte revision = 0;        /* of the last claim */
 bool claimed = false;
 bool is_due = false; /* by the store's clock */
@@ -87,7 +87,7 @@ active proctype scheduler() {
         atomic { rows = rows + 1; promised = true }
 #else
 #ifdef M_NUMBER_AGAIN
-        if /* after a crash, a number that was not written before is given to another transaction */
+        if /* after a crash, the server may give the number of a transaction that it has lost to another one */
         :: transaction_over -> promised = true
         fi
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.pml - one record, two workers and a remote thread (src/service/record.h, T1 to T12).
+ * record.pml - one record, two workers and a remote thread (src/service/record.h, T1 to T12 and T14).
  *
  * Worker 1 stays. Worker 2 leaves at any moment between two passes. The threads start, cancel and reset the timer; the
  * workers also do so from inside its callback. Time may pass before any pass. A step is one access to shared data: the
@@ -17,7 +17,7 @@
  *        again;
  *   G11  at the end, every timer has ended: none is lost when a worker leaves;
  *   S1   a record is in at most one list; LINKED while it is in an inbox; FREE and not LINKED in a list of free ones;
- *   S2   a worker takes only its own records out of its wheel;
+ *   own  a worker takes only its own records out of its wheel;
  * and by the absence of invalid end states:
  *   nothing spins, -DREAL_TIME: one processor, and the thread of that number (1, 2: the workers; 3: the remote one) has
  *        a higher priority than the others. They have the processor only while it sleeps, or is between two calls. If
@@ -130,7 +130,7 @@ bool is_executing = false;
 
 /*
  * In all of the following `id` is the thread, `bound` the worker that it is, or NOBODY; `w` is its copy of the word,
- * `to` what it wants to make of it, `ok` whether it did.
+ * `to` the word that it wants to store, `ok` whether it has stored it.
  */
 
 /* verge__word_change */
@@ -453,7 +453,7 @@ inline unlink(from) {
     }
     :: else -> break
     od;
-    atomic { place = NO_TICK; assert(owner_of(word) == from) } /* S2 */
+    atomic { place = NO_TICK; assert(owner_of(word) == from) } /* own */
 }
 
 /* Some handle that was given out. */
@@ -843,8 +843,8 @@ proctype remote() if_it_has_the_processor {
     remote_done = true
 }
 
-/* STARTED: that worker has the timer in its wheel. If it was reset before, its place may be early, or there may be an
- * old one. Otherwise the record is in the pool, or on a worker's free list. */
+/* With STARTED, that worker has the timer in its wheel. If the timer was reset before (RESET_BEFORE), its place may be
+ * early, or there may be an old place. Without STARTED, the record is in the pool, or on a worker's free list. */
 init {
     byte d;
     atomic {

@@ -7,7 +7,7 @@
  * How long a callback has been running does not matter here: the other worker may rescue at any moment of it. A worker
  * is in the callback of the record, or in that of another timer (`block`), which does nothing, or something with the
  * record. What is shown is what record.pml says, and
- *   S4   after a rescue, the rescued worker has no due timer left.
+ *   due  after a rescue, the rescued worker has no due timer left.
  */
 bool is_laid[3];     /* the turn of a worker */
 bool in_callback[3]; /* callback_since_ns != 0 */
@@ -88,7 +88,7 @@ inline block() {
 
 /* ---- rescue.c ---- */
 
-/* hand_over: the record is LINKED, and in hand */
+/* hand_over, of a record that is LINKED and in hand */
 inline hand_over() {
     w = word;
     ok = false;
@@ -171,7 +171,8 @@ inline rescue() {
     od;
     rescue_from(in_inbox[other]);
     rescue_from(in_incoming[other]);
-    assert(owner_of(word) != other || state_of(word) != SCHEDULED || has(word, LINKED | WRITING) || deadline > due) /* S4 */
+    /* due */
+    assert(owner_of(word) != other || state_of(word) != SCHEDULED || has(word, LINKED | WRITING) || deadline > due)
 }
 
 /* verge__worker_rescue_others */
@@ -193,7 +194,7 @@ inline rescue_others() {
     forget_pass
 }
 
-/* verge__worker_receive: what has been taken may be too much for this pass */
+/* verge__worker_receive. What has been taken may be too much for this pass: then it stays in the chain */
 inline receive() {
     atomic {
         if

@@ -4,12 +4,12 @@
  *
  * The ring has two slots, and the owner has more tasks than that. As in verge_yield, a task is pushed while the owner
  * is still on its stack. It is live until the owner has left the stack, after the push. Each shared access is a step of
- * its own, in any order of the threads.
+ * its own, in any order of the threads. Exception: a thief reads a slot and whether its task is live in one step.
  *
  * What is to be shown:
- *   once         every task is taken exactly once: the assertion in `take`;
- *   alone        nobody resumes a task while its owner is still on its stack;
- *   all of them  when no thread can go on, every task that was pushed has been taken.
+ *   once         no task is taken twice: the assertion in `take`;
+ *   alone        no thief takes a task while the owner is still on its stack;
+ *   all of them  when no thread can go on, every task has been taken.
  */
 #ifndef TASKS
 #define TASKS 4
@@ -36,7 +36,8 @@ inline take(task) {
     }
 }
 
-/* verge__task_ring_pop. The task may be the one whose stack the owner is on: then it goes on with it. */
+/* verge__task_ring_pop. In the source, the owner may still be on the stack of the task that it pops: then it goes on
+ * with this task. */
 inline pop() {
     h = head;
     do

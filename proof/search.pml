@@ -11,7 +11,7 @@
  *   nothing stays    when no runner can go on, every task has been run: none is left in a ring while runners sleep;
  *   one searches     at most one runner searches at a time, and a runner that is called knows it;
  *   nothing spins    -DREAL_TIME: one processor, and runner 1 has a higher priority than all others, which run only
- *                    while it sleeps. It never goes round its loop three times without having slept or taken a task.
+ *                    while it sleeps. It goes round its loop at most three times without having slept or taken a task.
  */
 #ifndef PUSHES
 #define PUSHES 2 /* tasks that the hog makes ready */
@@ -29,8 +29,8 @@
 byte ring[3];
 bool parked[3];
 bool is_searching = false;
-bool is_waiting[3]; /* in its reactor: who has something for it wakes it */
-bool asleep[3];     /* because of that, or it naps */
+bool is_waiting[3]; /* in its reactor: a runner that calls it wakes it */
+bool asleep[3];     /* because it waits in its reactor, or naps */
 
 byte more = MORE;
 byte events = EVENTS;

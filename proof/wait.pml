@@ -6,9 +6,9 @@
  * Each worker has one record, which it starts, runs and frees. The model of the word has only what a waiter looks at:
  * the generation, the state, WAITED, and the flags that keep a record from ending (AGAIN) or make it end (QUIT). How a
  * timer comes to run is the subject of record.pml; here it is one step. The callbacks, the workers between two
- * callbacks and a remote thread call cancel_wait; the remote thread also calls reset. The kernel compares a number and
- * puts the thread to sleep in one step, and wakes nobody by itself. Whether the workers belong to one service or to
- * several makes no difference here.
+ * callbacks (after the last start of their record) and a remote thread call cancel_wait; the remote thread also calls
+ * reset. The kernel compares a number and puts the thread to sleep in one step, and wakes nobody by itself. Whether the
+ * workers belong to one service or to several makes no difference here.
  *
  * What is to be shown:
  *   released     nobody waits for ever: otherwise spin reports an invalid end state. This holds even if the callback of
@@ -57,8 +57,8 @@
 
 byte word[THREADS];      /* of each worker's record; the worker is its owner */
 byte returns[THREADS];   /* of a worker: how many callbacks have returned that were WAITED for */
-byte waits_for[THREADS]; /* of a worker: for whose record its callback waits, and */
-byte waits_for_life[THREADS];
+byte waits_for[THREADS]; /* of a worker: for whose record its callback waits */
+byte waits_for_life[THREADS]; /* and for which life of that record */
 bool is_inside[THREADS]; /* a worker is in a callback */
 
 /* ---- the kernel ---- */
@@ -296,7 +296,7 @@ inline cancel_wait() {
     forget
 }
 
-/* Some timer that there was, at any time; -DIN_A_CIRCLE: the next worker's. */
+/* Some timer that ever existed; -DIN_A_CIRCLE: that of the next worker. */
 inline choose_timer() {
     atomic {
 #ifdef IN_A_CIRCLE
@@ -314,7 +314,7 @@ inline choose_timer() {
     }
 }
 
-/* A reset of a timer that runs. As it writes the deadline under WRITING (record.pml), this is one step here. */
+/* A reset of a timer that runs. It is one step here, as the deadline is written under WRITING (record.pml). */
 inline reset() {
     atomic {
         if

@@ -96,7 +96,7 @@ static void one_tick_deadline(size_t count) {
     drain(HOUR_NS + 2 * TICK_NS);
 }
 
-/* While a backlog is handed out, more is scheduled for the past, which comes first. */
+/* While a backlog is handed out, more timers are started for the past, which come first. */
 static void past_during_backlog(size_t count) {
     open_wheel(VERGE_ORDER_DEADLINE, 0);
     schedule_all(count, HOUR_NS, 0);
@@ -109,8 +109,8 @@ static void past_during_backlog(size_t count) {
 
 /*
  * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time
- * moves by as much, and a timer is scheduled as far ahead as the wheel allows. So COUNT timers are always due, and the
- * newest timer is further and further away from the tick that is being handed out.
+ * moves by as much, and a timer is started as far ahead as the wheel allows. So about COUNT timers are always due, and
+ * the newest timer is further and further away from the tick that is being handed out.
  */
 static void backlog_beyond_reach(size_t count) {
     static const uint8_t bits[] = {6, 6};
@@ -176,7 +176,7 @@ static void pushed_back(size_t count) {
     drain(HOUR_NS);
 }
 
-/* One timer, cancelled and scheduled again and again, earlier and later in turn. */
+/* One timer, started and cancelled again and again, earlier and later in turn. */
 static void one_record(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (size_t i = 0; i < count * ROUND_COUNT; i++) {
@@ -186,7 +186,7 @@ static void one_record(size_t count) {
     note_bytes();
 }
 
-/* Of a crowd of timers, the first and the last fire, and two new ones are scheduled, again and again. So the free nodes
+/* Of a crowd of timers, the first and the last fire, and two new ones are started, again and again. So the free nodes
  * are at both ends of the wheel's memory, and have to be found. */
 static void few_free(size_t count) {
     const size_t last = (count * CROWD < TIMER_COUNT_MAX ? count * CROWD : TIMER_COUNT_MAX) - 1;
@@ -232,7 +232,7 @@ static void all_of_time(size_t count) {
     }
 }
 
-/* Time stands still and goes back, while timers are scheduled around it. */
+/* Time stands still and goes back, while timers are started for about this time. */
 static void time_stands_still(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     operation_count += verge_wheel_poll(wheel, HOUR_NS, batch, BATCH_COUNT);
@@ -288,7 +288,7 @@ static void poll_exact_limit(size_t count) {
 static const struct pattern {
     const char *name;
     void (*run)(size_t count);
-    bool proportional; /* the time of an operation is proportional to the timers of a tick or slot */
+    bool proportional; /* an operation may take time that is proportional to the timers of a tick or slot */
 } patterns[] = {
     {"one-tick", one_tick, false},
     {"one-tick-fifo", one_tick_fifo, false},

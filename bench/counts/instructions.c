@@ -2,8 +2,8 @@
 /*
  * verge-instructions OPERATION COUNT: does an operation COUNT times. bench/instructions counts the instructions.
  *
- * The rest of the program takes the same for any COUNT, except for a loop of a few instructions. So the difference
- * between two runs, divided by the difference of their COUNTs, is what one operation takes.
+ * The rest of the program takes about the same for any COUNT. So the difference between two runs, divided by the
+ * difference of their COUNTs, is what one operation takes, with a few instructions of the loop around it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -133,8 +133,8 @@ static void do_poll_idle(size_t count) {
     }
 }
 
-/* All timers are within a second, about ten a tick. Polls until COUNT have come out. So the count for a timer includes
- * ticks and cascades. */
+/* All timers are within a second, about ten a tick. Polls until COUNT have come out. So the instructions of a timer
+ * include its share of ticks and cascades. */
 static void do_expire(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_wheel_start(wheel, deadlines_ns[i] / 60, NULL, &timers[i]));

@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     int failures = pairs(service, deadline_ns, 1000); /* warm up */
     (void)verge_worker_run_once(worker, 0);
     for (long done = 0; done < count;
-         done += BATCH) { /* between two passes of its worker, a thread takes few samples */
+         done += BATCH) { /* in each pass, the worker may notice that the client has looked */
         failures += pairs(service, deadline_ns, BATCH);
         (void)verge_worker_run_once(worker, 0);
     }

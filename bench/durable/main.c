@@ -3,8 +3,8 @@
  * verge-bench-durable URL [--seconds N] [--pending N] [--firing-threads N] [--snapshot SECONDS] [--rate N] [--disk
  * FILE] [--only PART]: compares durable timers with the SQL that bounds them, and with a scheduler that polls, on one
  * store in one run, and prints ratios. Parts are claims, bulk, lateness, idle and recovery. --rate sets how many timers
- * a second there are during the snapshot, instead of a quarter of the maximum. FILE, on the store's disk, is written to
- * measure how long fsync takes. bench/durable-run starts a server for it.
+ * a second there are before and during the snapshot, instead of a quarter of the maximum. FILE, on the store's disk, is
+ * written to measure how long fdatasync takes. bench/durable-run starts a server for it.
  */
 #define _GNU_SOURCE
 
@@ -131,7 +131,7 @@ static void *schedule_batches(void *argument) {
         check(verge_durable_start_many(shared, requests, batch, NULL) == (int)batch, "schedule");
         scheduled += batch;
         mine += batch;
-        if (target_rate == 0) { /* at most about a second ahead of the firing */
+        if (target_rate == 0) { /* at most about 60,000 timers ahead of the firing */
             while (scheduled - fired > 60000 && !is_over) {
                 nap_ms(1);
             }
@@ -145,8 +145,9 @@ static void *schedule_batches(void *argument) {
     return NULL;
 }
 
-/* Returns how many timers a second go through their whole life, with 2 threads that schedule, after warm_s seconds to
- * warm up. The histogram gets the lateness. */
+/* Returns how many timers a second go through their whole life, with 2 threads that start timers, after warm_s seconds
+ * to warm up. `rate` timers are started a second; 0: as many as possible. The histogram gets the lateness, and
+ * *ret_commits the timers that end in one transaction. */
 static double measure_verge(double rate, double warm_s, verge_histogram *lateness, double *ret_commits) {
     pthread_t threads[2];
     shared = open_node(false, 10 * S);
@@ -157,7 +158,7 @@ static double measure_verge(double rate, double warm_s, verge_histogram *latenes
     for (int i = 0; i < 2; i++) {
         check(pthread_create(&threads[i], NULL, schedule_batches, NULL) == 0, "thread");
     }
-    nap_ms((unsigned)(warm_s * 1000)); /* until at least as many end as begin */
+    nap_ms((unsigned)(warm_s * 1000)); /* until about as many end as begin */
     if (lateness != NULL) {
         verge_histogram_clear(lateness);
     }

@@ -7,9 +7,9 @@
  *   schedule     16 callers, one timer a call: timers a second
  *   many         one caller, 1,000 timers a call: timers a second
  *   no-ops       timers that are due, with handlers that do nothing: timers a second
- *   late RATE    timers scheduled beforehand, RATE a second: median and 99 % of how late their handlers begin, in ms
+ *   late RATE    timers started beforehand, RATE a second: median and 99 % of how late their handlers begin, in ms
  *
- * --fill: only schedules N timers for tomorrow, and measures nothing.
+ * --fill: only starts N timers for tomorrow, and measures nothing.
  */
 #define _GNU_SOURCE
 

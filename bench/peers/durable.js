@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // durable.js graphile-worker|pg-boss URL [--seconds N] [--fill N]: prints the rows of bench/durable/peers.c, measured
-// with a job queue of Node. Both queues are set up for throughput: batches, several fetches at a time, and the shortest
-// polling that they allow or that keeps the server idle.
+// with a job queue of Node. Both queues are set up for throughput: batches, and several fetches at a time. pg-boss
+// polls as often as it allows, graphile-worker as often as leaves the server idle.
 "use strict";
 
 const [, , name, url, ...rest] = process.argv;

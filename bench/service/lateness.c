@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lateness at half load. 5,000 timers start themselves again after 1 to 99 ms: 100,000 callbacks a second, each of
- * which works for 5 us. How late do they begin? Compared with a heap and a timerfd, and with a libuv loop. Each has one
- * thread. So a callback is also late because others are due at the same moment; that is the same for all three.
+ * which works for 5 us. How late do they begin? Compared with a heap and a timerfd, and with a libuv loop. All
+ * callbacks are on one thread. So a callback is also late because others are due at the same moment; that is the same
+ * for all three.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +159,8 @@ static void on_uv_timer(uv_timer_t *timer) {
     }
     uv_update_time(timer->loop);
     uint64_t now_ns = wall_ns();
-    /* libuv counts milliseconds from one that has begun already. The timer must not be early. */
+    /* libuv counts from the beginning of the present millisecond, and the division rounds down: each makes the timer up
+     * to 1 ms early. It must not be. */
     uint64_t delay_ms = (next_ns > now_ns ? next_ns - now_ns : 0) / MS + 2;
     self->deadline_ns = next_ns;
     must(uv_timer_start(timer, on_uv_timer, delay_ms, 0) == 0, "uv_timer_start");

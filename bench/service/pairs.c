@@ -12,7 +12,8 @@
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
  * Also cancel alone, by the worker that has the timer, and by another thread. All operations but those from outside are
- * measured in processor time of their own thread, so that other work on the machine matters little.
+ * measured in processor time of their own thread, so that other work on the machine matters little. Only the ratio to
+ * the heap is one of real time.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv over 64 socket pairs on one ring. In each round, all 64 calls wait, then each gets 64 bytes, then all return.
- * Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and without a
- * deadline for each recv.
+ * recv over 64 socket pairs, each rival on one ring. In each round, all 64 calls wait, then each gets 64 bytes, then
+ * all return. Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and
+ * without a deadline for each recv.
  */
 #include <liburing.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void submit_recvs(bool with_timeouts) {
     bench_check(io_uring_submit(&ring) == pair_count * (with_timeouts ? 2 : 1), "all are submitted");
 }
 
-/* Takes the completions of the recvs, and ignores those of the timeouts. */
+/* Takes all completions. Those of the timeouts are only counted. */
 static void collect(unsigned expected) {
     unsigned received = 0, total = 0;
     while (total < expected) {

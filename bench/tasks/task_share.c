@@ -93,7 +93,7 @@ enum { branches = 16 };
 
 static uint64_t tree_width;
 
-/* Spawns the subtrees, one after the other. Returns how many tasks there were. */
+/* Spawns the subtrees, one after the other. Returns how many tasks there were, this one included. */
 static intptr_t grow(void *argument) {
     const uint64_t depth = (uint64_t)(uintptr_t)argument;
     intptr_t sum = 1;

@@ -111,7 +111,7 @@ static double process_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* Measures from a plain thread, as a task that does would keep its worker busy. */
+/* Measures from a plain thread, as a task that measures would keep its worker busy. */
 static void *looks_on(void *argument) {
     struct idle *idle = argument;
     (void)sleep(1); /* then all tasks wait, and no runner searches */

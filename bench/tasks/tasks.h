@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tasks.h - the parts of verge-bench-tasks. Each runs its rivals alternately in one process, prints medians and a
- * ratio, and returns how many required figures were missed. */
+/* tasks.h - the parts of verge-bench-tasks. Each prints its figures, and returns how many required ones were missed. If
+ * it compares several things, they take turns, and medians over all rounds are printed. */
 #ifndef VERGE_BENCH_TASKS_H
 #define VERGE_BENCH_TASKS_H
 

@@ -2,7 +2,7 @@
 /*
  * bench/wheel/figures.h - the figures of each case (workload, N, pages, rival) after all rounds.
  *
- * best: the fastest round, for each slice of a section and each single advance.
+ * best: the fastest round, for each slice of a section and each single advance. Of bytes and work: the last round.
  * median: the median of the rounds, each taken as a whole.
  */
 #ifndef BENCH_FIGURES_H
@@ -51,7 +51,7 @@ struct bench_figures {
     size_t failure_count;
 };
 
-/* Returns the figure of a case, or NULL if the case was not run. */
+/* Returns the figure of a case, or NULL if no run of the case has succeeded. */
 const struct bench_figure *bench_figures_find(const struct bench_figures *figures, const char *workload,
                                               uint32_t timer_count, enum bench_pages pages, const char *rival);
 

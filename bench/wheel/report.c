@@ -43,7 +43,7 @@ static bool has_any(const struct bench_figures *figures, const struct bench_row 
     return false;
 }
 
-/* Whether a rival gets a column: only if it was run. */
+/* Returns whether a rival gets a column: only if it was run. */
 static bool is_shown(const struct bench_figures *figures, enum bench_pages pages, size_t rival) {
     for (size_t w = 0; w < bench_workload_count; w++) {
         for (size_t s = 0; s < figures->size_count; s++) {
@@ -65,8 +65,8 @@ static void print_head(const struct bench_figures *figures, enum bench_pages pag
     putchar('\n');
 }
 
-/* Whether a ratio makes sense. Other libraries hold next to nothing outside the user's objects, so a ratio of own bytes
- * would not. */
+/* Returns whether a ratio makes sense. A ratio of own bytes does not: some rivals hold next to nothing outside the
+ * user's objects. */
 static bool is_comparable(const struct bench_row *row) {
     return row->metric != BENCH_METRIC_OWN_BYTES && row->metric != BENCH_METRIC_WORK;
 }

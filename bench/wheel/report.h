@@ -11,7 +11,8 @@ void bench_report_print(const struct bench_figures *figures);
 /* Writes DIR/results.csv, with one line for each figure. */
 void bench_report_csv(const struct bench_figures *figures, const char *directory);
 
-/* Writes DIR/<row>.svg with gnuplot. If there is no gnuplot, says so. */
+/* Writes DIR/<row>.svg with gnuplot for each row that is plotted: its figures on huge pages. If gnuplot is missing or
+ * fails, says so. */
 void bench_report_plot(const struct bench_figures *figures, const char *directory);
 
 #endif

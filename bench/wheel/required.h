@@ -7,7 +7,7 @@
 #include "options.h"
 #include "runner.h"
 
-/* Selects only the cases that the table of requirements needs. */
+/* Removes from the selection the cases that the table of requirements does not need. */
 void bench_required_select(const struct bench_options *options, struct bench_selection *selection);
 
 /* Prints measured and required figures. Returns how many are missed. A figure that was not measured is missed, unless

@@ -67,7 +67,7 @@ struct bench_rival {
     uint64_t lateness_ns;  /* how much later than the first advance at or after its deadline a timer may fire */
     void *(*create)(const struct bench_setup *setup);
     void (*destroy)(void *self);
-    /* These return 0, or a negative number after an error, as the library does: so an adapter can be a jump into it. */
+    /* These return 0, or a negative number after an error. So do the libraries: an adapter can be a jump into one. */
     int (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* of a timer that is not pending */
     int (*cancel)(void *self, uint32_t id);                           /* negative if it was not pending */
     int (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* pending or not */

@@ -148,7 +148,7 @@ static void keep_result(struct runner *runner, size_t workload, size_t size, enu
             runner->options->sizes[size], bench_rivals[rival]->name, runner->result->error);
 }
 
-/* Each round starts with another rival, so that none has always the same one before it. */
+/* Each round starts with another rival, so that none is always the first. */
 static void run_rounds(struct runner *runner, const struct bench_plan *plan, size_t workload, size_t size,
                        enum bench_pages pages) {
     const struct bench_options *options = runner->options;

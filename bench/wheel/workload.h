@@ -19,7 +19,7 @@ enum {
     BENCH_DURATION_SHIFT = 16,     /* durations in plans are in units of 2^16 ns */
     BENCH_OPERATION_NS = 1000,     /* operation_ns of most plans */
     BENCH_BLOCK_OPERATIONS = 1000, /* block_operations of most plans */
-    BENCH_SLOW_DIVISOR = 8,        /* slow rivals get this many times fewer operations */
+    BENCH_SLOW_DIVISOR = 8,        /* in streams and in idle, slow rivals get this many times fewer operations */
 };
 
 #define BENCH_START_NS (UINT64_C(1) << 42) /* 73 minutes after zero, a multiple of the tick */
@@ -42,9 +42,9 @@ struct bench_plan {
     size_t warm_count;
     size_t measured_count;
     uint32_t *cancels;     /* mixed: ids to be cancelled, batch after batch */
-    uint32_t *cancel_ends; /* mixed: where a batch begins in them */
+    uint32_t *cancel_ends; /* mixed: by batch, where its ids begin in `cancels` */
     size_t cancel_end_count;
-    uint32_t *durations; /* expire, tail, burst, idle, bytes: by id */
+    uint32_t *durations; /* all other workloads: by id */
     uint32_t *order;     /* burst: ids in the order in which they are scheduled; NULL: ascending */
 };
 
@@ -67,7 +67,7 @@ struct bench_workload {
     uint32_t timer_count_min;
     bool real_time;  /* rivals that need real time can take part */
     bool untimed;    /* nothing is timed: one round is enough */
-    bool work_limit; /* only rivals with a work limit take part, at one N */
+    bool work_limit; /* only rivals with a work limit take part */
     void (*plan)(struct bench_plan *plan);
     void (*run)(struct bench_case *run);
 };

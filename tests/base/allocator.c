@@ -68,7 +68,7 @@ static void pages_of_what_is_released_go_back_to_the_system(void **state) {
     enum { BLOCKS = 1024, BLOCK_BYTES = 65536 };
     static void *blocks[BLOCKS];
     if ((size_t)sysconf(_SC_PAGESIZE) > BLOCK_BYTES / 4) {
-        skip(); /* no whole page in a block */
+        skip(); /* too few whole pages in a block */
     }
     const verge_allocator *allocator = verge_allocator_default();
     for (size_t i = 0; i < BLOCKS; i++) {

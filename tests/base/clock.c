@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks: those of the system do not go backwards. The manual clock does what it is told, from any thread. */
+/* Clocks: the monotonic and the boottime clock do not go backwards. The manual clock does what it is told, from any
+ * thread. */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>

@@ -42,7 +42,7 @@ static void a_positive_errno_is_understood(void **state) {
     }
 }
 
-/* The sum of what check returns. */
+/* Calls check for each line of the public headers. Returns the sum of what it returns. */
 static size_t for_each_line_of_the_headers(size_t (*check)(const char *line)) {
     glob_t headers;
     size_t sum = 0;

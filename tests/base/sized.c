@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs that begin with their size: every size of the caller's struct with every size of the library's, byte by
- * byte. */
+/* Structs that begin with their size: every size of the caller's struct with every size of the library's, up to 32
+ * bytes, byte by byte. */
 #include "base/sized.h"
 
 #include <stdint.h>

@@ -9,7 +9,7 @@ command -v go >/dev/null || { echo "there is no Go"; exit 77; }
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 
-# As an installed verge has it.
+# A pkg-config file, as an installed verge has one.
 printf 'Name: verge\nDescription: not installed\nVersion: 0\nLibs: -L%s -Wl,-rpath,%s -lverge\nCflags: -I%s\n' \
     "$folder" "$folder" "$source/include" >"$work/verge.pc"
 export GOCACHE="$work/cache" GOFLAGS=-p=1 GO111MODULE=off CGO_ENABLED=1 PKG_CONFIG_PATH="$work"

@@ -39,7 +39,7 @@ awk -F, '
         row("tail p99.99", "the slowest of 10,000 polls")
     }' docs/bench/results.csv >"$work/figures"
 
-# The table of operations that take at least 5 % longer than in the textbook wheel. Ratios within 3 % count as equal.
+# The table of operations that take at least 5 % longer than in the textbook wheel. Differences of 3 % are noise.
 awk -F, '
     $4 == "huge" { best[$2, $3, $5] = $6 }
     function cell(figure, timers, rival,    value, baseline) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# layers.sh SOURCE: a layer includes internal headers of the layers below it only (docs/ARCHITECTURE.md), as listed here: a
-# folder, or the only header that a layer may see of a folder.
+# layers.sh SOURCE: a layer includes internal headers of the layers below it only (docs/ARCHITECTURE.md), as listed
+# here: those of a folder, or a single header of it.
 set -eu
 cd "$1/src"
 work=$(mktemp -d)

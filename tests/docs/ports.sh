@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ports.sh SOURCE: each patch in ports/ is as long as the pages say, and not longer than a patch may be; make ports builds
-# every port that there is.
+# ports.sh SOURCE: each patch in ports/ is as long as the pages say, and not longer than a patch may be. make ports
+# builds every port that there is.
 set -eu
 cd "$1"
 

@@ -128,7 +128,7 @@ static void test_requests(void **state) {
         verge_durable_id id = 7;
         assert_int_equal(verge_durable_start(durable, &bad[i].request, &id), bad[i].error);
         assert_int_equal(id, 7); /* untouched */
-        /* with one bad request in a call, none is scheduled */
+        /* with one bad request in a call, no timer is started */
         const verge_durable_request two[2] = {{.handler = "x", .delay_ns = 3600 * S}, bad[i].request};
         assert_int_equal(verge_durable_start_many(durable, two, 2, NULL), bad[i].error);
     }
@@ -261,7 +261,7 @@ static void test_version_1(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* Rows that somebody damaged are named by check; the others fire. */
+/* check counts the rows that somebody damaged, and names the first. The others fire. */
 static void test_damaged_rows(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);

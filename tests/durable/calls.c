@@ -309,7 +309,7 @@ static verge_durable *open_client(void) {
     return client;
 }
 
-/* A node knows the timers that it has scheduled or moved itself. Notifications tell it what others do. */
+/* A node knows the timers that it has started or moved itself. Notifications tell it what others do. */
 static void test_no_scan_is_waited_for(void **state) {
     (void)state;
     verge_durable *durable = open_without_scans();
@@ -331,7 +331,8 @@ static void test_no_scan_is_waited_for(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* A user's transaction may be committed long after its timer was due, even if that was far ahead at first. */
+/* A user's transaction may be committed long after its timer was due, even if the timer was beyond the window at
+ * first. */
 static void test_a_late_commit_is_told(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -344,7 +345,7 @@ static void test_a_late_commit_is_told(void **state) {
     const verge_durable_request request = {.handler = "x", .due_ns = due_ns};
     assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_start_in(client, handle, &request, NULL), 0);
-    assert_int_equal(verge_durable_start_in(durable, handle, &request, NULL), 0); /* it looks at the time, in vain */
+    assert_int_equal(verge_durable_start_in(durable, handle, &request, NULL), 0); /* it tries to fire it, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 3);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cpp.sh SOURCE LIBRARY...: tests/durable/cpp.cpp in C++17 and C++20, by each compiler that is here, with sanitizers.
+# cpp.sh SOURCE LIBRARY...: tests/durable/cpp.cpp in C++17 and C++20, by g++ and clang++ if they are here, with
+# sanitizers.
 set -eu
 source=$1
 shift

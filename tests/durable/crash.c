@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two processes at a time use one store, and are killed at each step of the protocol. VERGE_DURABLE_ROUNDS=500 makes
- * more rounds. */
+/* Two processes at a time use one store. In each round, one of them is killed at the next step of the protocol.
+ * VERGE_DURABLE_ROUNDS=500 makes more rounds. */
 #define _GNU_SOURCE
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two PostgreSQL servers: an asynchronous standby is promoted that lacks the last commits of the primary. Among these
- * commits are the ones that gave living clients and nodes their numbers. Timers that are scheduled after that are kept.
+ * commits are the ones that gave living clients and nodes their numbers. Timers that are started after that are kept.
  */
 #define _GNU_SOURCE
 
@@ -25,7 +25,7 @@ static struct server primary;
 static struct server standby;
 static char primary_url[512];
 static char standby_url[512];
-static char both_url[700]; /* whichever of the two can be written to */
+static char both_url[700]; /* names both: libpq takes the one that can be written to */
 
 static void run_script(const char *action, const struct server *server, const char *rest) {
     char command[1200];
@@ -93,7 +93,7 @@ static verge_durable *open_node(const char *url, bool is_client) {
     return durable;
 }
 
-/* Schedules timers with and without keys, in turn. Each has its own payload. delay_ns 0: they are due far ahead. */
+/* Starts timers with and without keys, in turn. Each has its own payload. delay_ns 0: they are due far ahead. */
 static void schedule_some(verge_durable *durable, const char *name, uint64_t delay_ns, int count) {
     const uint64_t far_ns = UINT64_C(4102444800) * S; /* all of them in the same shard */
     for (int i = 0; i < count; i++) {
@@ -178,7 +178,7 @@ static void test_restored_tables(void **state) {
     assert_int_equal(verge_durable_close(old, VERGE_NEVER), 0);
 }
 
-/* Somebody cancels timers that a failover has lost. The client that scheduled them is dead, and another client has its
+/* Somebody cancels timers that a failover has lost. The client that started them is dead, and another client has its
  * number: none of the other client's timers may be cancelled. */
 static void test_lost_timers(void **state) {
     (void)state;

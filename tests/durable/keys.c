@@ -81,7 +81,7 @@ static void test_replace_and_move(void **state) {
     assert_int_equal(verge_durable_start(durable, &without_key, NULL), -EINVAL);
     const verge_durable_request same = {.handler = "count", .key = "k", .delay_ns = 3600 * S};
     assert_int_equal(verge_durable_start(durable, &same, NULL), -EEXIST);
-    /* the same key twice in one call: the last one wins */
+    /* the same key twice in one call: the second one replaces the first */
     const verge_durable_request twice[] = {
         {.handler = "count", .key = "two", .payload = "x", .payload_size = 1, .delay_ns = 3600 * S},
         {.handler = "count",
@@ -111,7 +111,7 @@ static void *debounce(void *argument) {
     return NULL;
 }
 
-/* Many starts at a time share commits, and one timer is left. */
+/* Several threads start a timer with the same key, again and again: one timer is left. */
 static void test_debounce(void **state) {
     (void)state;
     pthread_t threads[4];
@@ -154,11 +154,11 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_cancel_key(durable, "bad name", "k", 1), -EINVAL);
     assert_int_equal(verge_durable_cancel_key(durable, "count", NULL, 0), -EINVAL);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
-    /* a reset by key to a time in the window: it fires */
+    /* a reset by key to a past time: it fires */
     assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
     assert_int_equal(verge_durable_reset_key(durable, "count", "other", 5, 1), 0);
     WAIT_UNTIL(runs == 1);
-    /* cancel and reset by key while the handler runs, outside */
+    /* cancel by key while the handler runs, outside */
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = stay;
@@ -230,7 +230,7 @@ static void test_the_key_of_a_timer_with_a_rule(void **state) {
     assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL), 0);
     const verge_durable_request request = {.handler = "again", .key = "tick", .rule = "@daily", .delay_ns = 1};
     assert_int_equal(verge_durable_start(durable, &request, &id), 0);
-    WAIT_UNTIL(runs == 1 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 2); /* it, and "another" */
+    WAIT_UNTIL(runs == 1 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 2); /* the timer, and "another" */
     assert_int_equal(refused, 2);
     assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
     assert_string_equal(info.rule, "@daily");
@@ -607,7 +607,7 @@ static void test_many_bytes_are_many_statements(void **state) {
         const uint64_t before = connection->query_count;
         assert_int_equal(store->insert(connection, rows, ROWS), 0);
         const uint64_t queries = connection->query_count - before;
-        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* 1 or 2 prepare statements */
+        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* 1 or 2 more prepare statements */
         for (int i = 0; i < ROWS; i++) {
             assert_int_equal(rows[i].outcome, 0);
         }

@@ -131,7 +131,7 @@ static void test_a_concurrency_holds_and_lets_go(void **state) {
     WAIT_UNTIL(slow_runs == 3 * SLOW && quick_runs == 3 * QUICK);
 }
 
-/* Timers that were near, and fill the window, are moved to a time beyond it. No scan comes that could drop them. */
+/* Timers that were due soon, and fill the window, are moved to a time beyond it. No scan comes that could drop them. */
 static void test_moved_timers_keep_no_places(void **state) {
     (void)state;
     enum { MOVED = 32 };
@@ -185,7 +185,7 @@ static verge_durable_verdict extend_inside(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
-/* The sign of life moves the end of the claim. A handler whose timer was cancelled gets an error from it. */
+/* verge_durable_extend moves the end of the claim. A handler whose timer was cancelled gets an error from it. */
 static void test_a_handler_outside_extends_its_time(void **state) {
     (void)state;
     verge_durable_handler_options options;
@@ -217,8 +217,8 @@ static void test_a_handler_outside_extends_its_time(void **state) {
 
 /* ---- after a death ---- */
 
-/* The shards belonged to a node that has died, so this node is careful (firer.c). A handler outside that
- * does not return stops no other timers: its attempt is counted. */
+/* The shards belonged to a node that has died, so this node is careful (firer.c). A handler outside that does not
+ * return stops no other timers: its attempt is counted. */
 static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
     (void)state;
     verge_durable_handler_options options;

@@ -237,7 +237,8 @@ static void any_allocation_fails_by_chance(void **state) {
 
 static const verge__store *const store = &verge__sqlite_store;
 
-/* Lets SQLite's allocation number `at` fail. False: the one before has not failed, as so many are not made any more. */
+/* Makes SQLite's allocation number `at` fail. Returns false if the number before did not fail: there are not so
+ * many. */
 static bool arm(int64_t at) {
     const bool goes_on = at == 0 || failed > 0;
     failed = 0;

@@ -2,8 +2,9 @@
 /*
  * A node in a process of its own, which the tests kill, stop and give a wrong clock: durable_node URL FOLDER COUNT.
  *
- * It schedules COUNT timers, for its handlers in turn, and writes the ids that were promised to FOLDER/promised. It
- * runs until SIGTERM, and then closes. Handlers:
+ * It starts COUNT timers, one in eight for the handler outside and the others for ledger. It also starts timers that it
+ * cancels or moves. It writes the ids of promised timers to FOLDER/promised and FOLDER/promised_outside, and those of
+ * cancelled ones to FOLDER/cancelled. It runs until SIGTERM, and then closes. Handlers:
  *   ledger   writes a row in the transaction that fires it
  *   outside  writes a line to FOLDER/outside, without a transaction
  *   killer   kills its process
@@ -56,7 +57,7 @@ static void note(const char *name, uint64_t id) {
 
 static verge_durable_verdict ledger(const verge_durable_firing *firing) {
     char text[200];
-    /* The time of the server, not of this process. */
+    /* The time of the store, not of this process. */
     char now[32];
     (void)snprintf(now, sizeof(now), "%llu", (unsigned long long)firing->now_ns);
     (void)snprintf(text, sizeof(text), "INSERT INTO ledger (id, due, at) VALUES (%llu, %llu, %s)",

@@ -52,7 +52,7 @@ static int64_t ask(const char *text) {
     return sql_number(asker, text);
 }
 
-/* Timers that a client schedules are fired by nodes. */
+/* Timers that a client starts are fired by nodes. */
 static void test_a_client_schedules(void **state) {
     (void)state;
     const pid_t node = node_start(url, 0, NULL, 0);
@@ -165,7 +165,7 @@ static void test_stopped_in_a_transaction(void **state) {
     assert_int_equal(verge_durable_cancel(client, id), -ENOENT);
 }
 
-/* A handler that kills its process each time: dead after its attempts, and the others are done. */
+/* A handler kills its process each time. Its timer is dead after its attempts, and the other timers are done. */
 static void test_a_handler_kills_its_process(void **state) {
     (void)state;
     for (int i = 0; i < 40; i++) {
@@ -213,7 +213,8 @@ static ssize_t pwrite_or_full(int fd, const void *bytes, size_t size, off_t offs
 }
 #endif
 
-/* With SQLite, writes of this process fail. With PostgreSQL, the server returns an error for each new row. */
+/* With SQLite, writes of this process fail. With PostgreSQL, the server returns an error for each row that is new or
+ * changed. */
 static void set_full(bool full) {
     static const char *const tables[] = {"ledger", "verge_timer", "verge_mark", "verge_node", "verge_shard"};
     is_full = full;

@@ -25,8 +25,8 @@ int noted(const char *name);
 /* Opens a node, and waits until no timer is left. */
 void nodes_drain(const char *url);
 
-/* Drains, and then checks D1 to D5: each promised timer has one row in the ledger, or a line of the handler outside; a
- * cancelled timer has none; no timer was early. */
+/* Drains, and then checks D1 to D5: each promised timer has one row in the ledger, or a line or more of the handler
+ * outside; a cancelled timer has none; no timer was early. */
 void nodes_audit(const char *url);
 
 #endif

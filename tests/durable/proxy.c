@@ -91,7 +91,7 @@ static bool forward(struct link *link, int from, struct verge_test_random *rando
         if (verge_test_chance(random, 4)) {
             durable_nap((unsigned)verge_test_below(random, 8));
         }
-        if (verge_test_chance(random, 60)) { /* before or after it has arrived */
+        if (verge_test_chance(random, 60)) { /* the piece is lost, or arrives before the cut */
             link->proxy->cuts++;
             if (verge_test_chance(random, 2)) {
                 (void)send_all(link->fds[!from], bytes, size);

@@ -17,7 +17,7 @@ void proxy_set_bad(struct proxy *proxy, int is_bad); /* 0: it only forwards */
 uint64_t proxy_cuts(struct proxy *proxy);
 
 /* The next COMMIT of a client is lost, or only its answer (arrives): the client's side of that connection is cut, the
- * server's stays open, and nothing gets through (proxy_is_shut) until proxy_let_through. */
+ * server's stays open, and no new connection gets through (proxy_is_shut) until proxy_let_through. */
 void proxy_lose_commit(struct proxy *proxy, bool arrives);
 bool proxy_is_shut(struct proxy *proxy);
 void proxy_let_through(struct proxy *proxy);

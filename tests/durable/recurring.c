@@ -137,7 +137,7 @@ static void test_first_tick(void **state) {
     assert_string_equal(info.rule, "30 9 * * * Test/Zone");
     assert_true(info.due_ns > now_ns && info.due_ns <= now_ns + DAY + MINUTE);
     assert_int_equal(info.due_ns % DAY, 8 * HOUR + 30 * MINUTE);
-    /* A time in the request comes before the rule's first tick. */
+    /* A request may have a time and a rule. */
     verge_durable_request request = request_of("@hourly");
     request.key = NULL;
     request.due_ns = now_ns + 77 * S;

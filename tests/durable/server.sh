@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# server.sh start BINDIR FILE [OPTION...] | restart BINDIR FILE MODE | stop BINDIR FILE: a PostgreSQL server of our own, in a temporary folder, on a
-# Unix socket, as an ordinary user (root becomes nobody). FILE gets the folder, which is also that of the socket. Options are
-# those of postgres: -c fsync=on
+# server.sh start BINDIR FILE [OPTION...] | restart BINDIR FILE MODE | stop BINDIR FILE: a PostgreSQL server of our own,
+# in a temporary folder, on a Unix socket, as an ordinary user (root becomes nobody). FILE gets the folder, which is
+# also that of the socket. Options are those of postgres: -c fsync=on
 # server.sh standby BINDIR FILE PRIMARY: an asynchronous standby of the server whose folder the file PRIMARY has.
-# server.sh halt BINDIR FILE: stops the server at once, and keeps its folder. server.sh promote BINDIR FILE: a standby becomes a primary.
+# server.sh halt BINDIR FILE: stops the server at once, and keeps its folder.
+# server.sh promote BINDIR FILE: a standby becomes a primary.
 set -eu
 action=$1
 bin=$2

@@ -92,7 +92,7 @@ static bool owns(const char *answer, const char *name, unsigned count, const cha
         } \
     } while (0)
 
-/* The page shows the commit times of the last seconds. So each look schedules a timer, even if a look takes long. */
+/* The page shows the commit times of the last seconds. So each look starts a timer, even if a look takes long. */
 static void shows_commit_time(void) {
     const char *answer = NULL;
     verge_histogram commit_time = {0};
@@ -242,7 +242,8 @@ static int64_t last_question(void) {
                               "WHERE application_name = 'verge-durable' AND datname = current_database()");
 }
 
-/* Looks cost the store nothing but a query at each renewal of the lease. In this test the lease is never renewed. */
+/* Looks cost the store nothing but a few queries at each renewal of the lease. In this test the lease is never
+ * renewed. */
 static void looks_ask_the_store_nothing(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);

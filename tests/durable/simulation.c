@@ -443,7 +443,7 @@ static void insert_row(uint64_t due_ns) {
     *r = (struct model_row){.row = {.id = id, .due_ns = due_ns, .payload = ""}, .is_there = true, .handler = "write"};
 }
 
-/* A row that has been due for longer than D6 allows must be in the window. Meanwhile the node schedules timers. */
+/* A row that has been due for longer than D6 allows must be in the window. Meanwhile the node starts timers. */
 static void pass_and_look(uint64_t by_ns) {
     struct node *node = &nodes[0];
     const uint64_t bound_ns = node->durable->options.rescan_ns + 2 * longest_ns;
@@ -484,7 +484,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     model.gone_since_ns = model.now_ns - 60 * S;
     measured_ns = model.now_ns + 10 * S; /* the first scan is a whole one */
     for (uint64_t at_ns = 0; at_ns < 120 * S; at_ns += 100 * MS) {
-        insert_row(model.now_ns + at_ns); /* scheduled by others, long ago */
+        insert_row(model.now_ns + at_ns); /* started by others, long ago */
     }
     const uint64_t end_ns = model.now_ns + 120 * S;
     model.pass_time = pass_and_note;

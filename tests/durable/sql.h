@@ -9,7 +9,7 @@
 
 bool durable_is_postgres(void);
 
-/* Ends the process if there is no such store. */
+/* Ends the process if the store cannot be opened. */
 void *sql_open(const char *url);
 void sql_close(void *handle);
 

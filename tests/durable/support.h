@@ -15,7 +15,7 @@
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)
 
-/* The URL of an empty database of that name; durable_drop removes it. */
+/* The URL of an empty database of that name. durable_drop removes the files of SQLite; others go with their server. */
 const char *durable_url(const char *name);
 void durable_drop(const char *url);
 

@@ -2,8 +2,8 @@
 /*
  * A program with the library of version 1 runs beside one with the present library, while the tables are expanded. The
  * old program is simulated by its SQL, which is written down here and must not change: it joins, renews, takes and
- * gives back shards, schedules, and fires under its epochs. Each timer runs once, whoever scheduled it and whoever
- * fires it.
+ * gives back shards, starts timers, and fires them under its epochs. Each timer runs once, whoever started it and
+ * whoever fires it.
  */
 #define _GNU_SOURCE
 

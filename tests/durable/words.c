@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of a node: the first words name the reason, and each message comes once. */
+/* Messages of a node name the reason, and each message comes once. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -321,7 +321,7 @@ static void test_a_locked_file(void **state) {
     assert_true(verge_durable_error(durable, words, sizeof(words)) > 0);
     (void)sem_post(&gate);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
-    /* the same if another process has locked the file */
+    /* the same if another connection has locked the file */
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN);

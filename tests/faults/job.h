@@ -53,8 +53,8 @@ bool job_is_done(long result, const int *errors, const char *file, int line, con
 /* Returns the faulty clock if the plan is about the clock. Otherwise now_ns is NULL, which means the real clock. */
 verge_clock job_clock(const struct fault_plan *plan);
 
-/* Begins the faults, runs the task in a runtime with these options and the plan's clock, if there can be one, and ends
- * the faults. Returns the task's result; 0: it has not run. */
+/* Begins the faults, creates a runtime with these options and the plan's clock, runs the task in it, and ends the
+ * faults. Returns the task's result; 0: it has not run. */
 intptr_t job_run(const struct fault_plan *plan, verge_runtime_options *options, verge_task_function first);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More operations at one time than the ring has entries, on one socket; a third of them is cancelled. Each byte is
+ * More operations at one time than the ring has entries, on one socket; a quarter of them is cancelled. Each byte is
  * received once, or is still there.
  */
 #define _GNU_SOURCE

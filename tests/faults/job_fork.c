@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A service and a runtime are created, and the process forks. Whatever fails: each is created, or there is an error and
- * the next attempt succeeds when memory is back. Calls in the child are refused at once.
+ * the next attempt succeeds when the fault is over. Calls in the child are refused at once.
  */
 #define _GNU_SOURCE
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A runtime with two workers: tasks that sleep, wait for each other, and do I/O under deadlines; a worker that comes
- * and goes; a stop in the middle. Whatever fails: no sleep and no timeout is early, every byte that was sent is
+ * and goes; a stop while tasks wait. Whatever fails: no sleep and no timeout is early, every byte that was sent is
  * received or still there, and all tasks end.
  */
 #define _GNU_SOURCE
@@ -110,7 +110,7 @@ static intptr_t leads_a_group(void *argument) {
     return count_end(0);
 }
 
-/* Values to watch, and a lock under a deadline. */
+/* Values to watch, and a semaphore under a deadline. */
 static intptr_t watches(void *argument) {
     (void)argument;
     verge_semaphore semaphore = VERGE_SEMAPHORE_INIT(1);

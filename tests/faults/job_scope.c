@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scope beside a service is started, a client looks at it once, and it is stopped. Whatever fails: the scope starts
- * or returns an error, timers run, the stop returns, and nothing is left behind. A client gets an answer, or the end of
- * the connection.
+ * A scope beside a service is created, a client looks at it once, and it is destroyed. Whatever fails: the scope is
+ * created, or there is an error; timers run; destroy returns, and nothing is left behind. The client may get no answer.
  */
 #define _GNU_SOURCE
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A wheel on the default allocator: each timer that is scheduled comes out once, and a start with reserved memory
- * cannot fail. */
+/* A wheel on the default allocator: each timer that was started is cancelled or comes out once, and a start with
+ * reserved memory cannot fail. */
 #include "faults/job.h"
 #include "verge/wheel.h"
 

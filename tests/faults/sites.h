@@ -3,8 +3,9 @@
  * faults/sites.h - which calls of the system can fail, and how.
  *
  * A site is a function of the system that the library calls. Calls about files are caught where the system call is
- * made, even inside liburing (trap.c). Memory, threads, futexes and the clock are wrapped at link time (wraps.c). The
- * calls of each site are counted, and a plan names the number of the call that fails.
+ * made, even inside liburing (trap.c). Functions of memory, threads and futexes are wrapped at link time, and the clock
+ * is one that the jobs pass (wraps.c). The calls of each site are counted, and a plan names the number of the call that
+ * fails.
  */
 #ifndef VERGE_TESTS_FAULTS_SITES_H
 #define VERGE_TESTS_FAULTS_SITES_H
@@ -96,7 +97,7 @@ bool fault_was_injected(void);
 /* trap.c */
 bool trap_install(void);
 
-/* wraps.c. wraps_outstanding: how much memory was allocated or mapped, and not given back. faulty_clock_latest: the
+/* wraps.c. wraps_outstanding: how many blocks and mappings of memory were not given back. faulty_clock_latest: the
  * latest time that the clock has shown. */
 int64_t wraps_outstanding(void);
 uint64_t faulty_clock_now(void *context);

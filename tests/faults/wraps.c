@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, threads, futexes and a clock: wrapped at link time, as far as the library and the jobs call them. */
+/* Functions of memory, threads and futexes, wrapped at link time, as far as the library and the jobs call them; and a
+ * clock. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -90,7 +91,8 @@ int __wrap_madvise(void *address, size_t size, int advice) {
     return failed_at(SITE_MADVISE) ? -1 : __real_madvise(address, size, advice);
 }
 
-/* The library calls syscall() only for futexes. Variadic arguments are passed like others here. */
+/* The library calls syscall() for futexes, and to open a descriptor of a process. Variadic arguments are passed like
+ * others here. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const long command = b & FUTEX_CMD_MASK;
     const bool waits = number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);

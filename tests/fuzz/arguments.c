@@ -19,7 +19,7 @@ enum {
     USAGE = 2,
 };
 
-#define OTHER UINT64_MAX /* a default that no argument can give: that of the preset, or a worker for each core */
+#define OTHER UINT64_MAX /* a default that no argument of the option gives: the preset's order, or a worker a core */
 
 enum kind { FLAG, NUMBER, TIME, CHOICE, CHOICES, TEXT };
 
@@ -295,7 +295,7 @@ static void check_demo(const struct run *run, struct meaning *meaning) {
     FUZZ_CHECK(asked.values[WORKERS] >= 1 && asked.values[WORKERS] <= 64, "workers: the range");
 }
 
-/* What an address is: unix:PATH, or http://HOST:PORT and a path. */
+/* Whether a text is an address: unix:PATH, http://HOST:PORT and a path, or what client_parse accepts after tcp:. */
 static bool is_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0) {
         return text[5] != '\0' && strlen(text + 5) < 256;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L /* PATH_MAX */
-/* The jobs of the tool, wrapped at link time: each records what it is asked for, and succeeds. */
+/* The jobs of the tool, wrapped at link time: each records what it is asked for. Those of bench fail, the others
+ * succeed. */
 #include <string.h>
 
 #include "bench/program.h"

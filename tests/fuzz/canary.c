@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A planted bug that the fuzzers must find. It is linked with the target `wheel`, whose calls of verge_wheel_reset
- * come here. The bug: a timer that is moved to an earlier time, into the current tick, keeps its old deadline.
+ * come here. The bug: while the tick of now has not come, a timer that is reset to an earlier time in the interval that
+ * contains now keeps its old deadline.
  */
 #include "verge/wheel_more.h"
 

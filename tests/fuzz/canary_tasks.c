@@ -2,7 +2,7 @@
 /*
  * A planted bug that the fuzzers must find. It is linked with the target `tasks`, whose calls of verge_select
  * come here. The bug: a select that receives an item by one of seven cases, at the moment of its deadline, loses
- * the next item, if there is one.
+ * the next item of that channel, if there is one.
  */
 #include "verge/sync.h"
 

@@ -2,12 +2,12 @@
 /*
  * fuzz/fuzz.h - what the fuzz targets share.
  *
- * A target is one file with the entry that libFuzzer and AFL++ know. It reads its input through support/random.h: each
- * choice takes as few bytes as it needs, so that a fuzzer that changes a byte changes one choice. It ends the process
- * when a promise is broken.
+ * A target is a program with the entry that libFuzzer and AFL++ know. Some targets parse their input. The others read
+ * it through support/random.h: each choice takes as few bytes as it needs, so that a fuzzer that changes a byte changes
+ * one choice. A target ends the process when a promise is broken.
  *
- * Three mains drive a target: libFuzzer's (preset fuzz), AFL++'s (the same preset with CC=afl-clang-fast) and replay.c,
- * which runs the committed inputs as an ordinary test of any build.
+ * Three mains drive a target: libFuzzer's (preset fuzz), AFL++'s (preset afl) and, in all other builds, replay.c, which
+ * runs the committed inputs as an ordinary test.
  */
 #ifndef VERGE_TESTS_FUZZ_FUZZ_H
 #define VERGE_TESTS_FUZZ_FUZZ_H

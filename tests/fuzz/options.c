@@ -72,7 +72,8 @@ static bool are_options_valid(const verge_wheel_options *options) {
            !leaves_no_time(options);
 }
 
-/* A power of two is rounded up to; the levels follow each other. */
+/* Sets levels by one of two calls. If it succeeds, the levels are valid, and not finer than precision_ns. If it fails,
+ * it changes nothing. */
 static void set_levels(struct verge_test_random *random, verge_wheel_options *options) {
     const verge_wheel_options before = *options;
     const uint64_t precision_ns = some_number(random);
@@ -152,7 +153,7 @@ static void choose_options(struct verge_test_random *random, verge_wheel_options
     }
 }
 
-/* Timers at the ends of the wheel's range come out, each once and none early. */
+/* Starts timers, some of them at the ends of the wheel's range. They come out, each once and none early. */
 static void use(verge_wheel *wheel, struct verge_test_random *random) {
     size_t scheduled = 0;
     size_t for_ever = 0; /* beyond the last tick, in a wheel that reaches the end of time */

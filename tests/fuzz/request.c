@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes as the head of a request to scope. Every part that is found lies within the bytes and is valid. A
- * head is accepted only when it is complete. A Host that is not refused is numeric or localhost.
+ * Arbitrary bytes as the head of a request to scope. Every part that is found lies within the bytes, and has no control
+ * characters. A head is accepted only when it is complete. A Host that is not refused has only characters of numeric
+ * addresses, or begins with localhost.
  */
 #include <errno.h>
 #include <string.h>

@@ -266,7 +266,7 @@ static void join(struct actor *self) {
     }
 }
 
-/* Cancels any actor whose handle is valid. */
+/* Cancels a random actor, if its handle is valid. */
 static void cancel(void) {
     struct actor *victim = &world.actors[below(ACTORS_MAX)];
     if (victim->task != NULL) {
@@ -543,7 +543,7 @@ static void act(struct actor *self, unsigned depth) {
 
 /* ---- a run ---- */
 
-/* Waits for all actors until END_NS, and then cancels them. */
+/* Spawns some actors, waits for them until END_NS, and then cancels those that have not ended. */
 static intptr_t warden(void *argument) {
     struct actor *self = argument;
     for (size_t count = 1 + below(4); count > 0; count--) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz/tasks_model.h - what the fuzz target of tasks knows of its world, and checks at each call:
- *   - no call times out early (T1) or late, is cancelled without a cause, or waits although it is cancelled (T4);
+ *   - no call times out early (T1) or late, is cancelled without a cause, or goes on waiting when its task is cancelled
+ *     (T4);
  *   - when the clock has moved, nobody waits for something that is available: time moves only when no task can run
  *     (T7);
  *   - an item is received once, and only where it was sent; a broadcast is read in order;
@@ -24,7 +25,7 @@
 enum {
     CHANNELS = 3,
     ACTORS_MAX = 24,
-    WARDEN = ACTORS_MAX, /* the first task, which spawns the others */
+    WARDEN = ACTORS_MAX, /* the first task, which spawns the first actors */
     WORKERS_MAX = 4,
     STEPS_MAX = 400, /* of all actors */
     DEPTH_MAX = 4,

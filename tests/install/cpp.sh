@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cpp.sh SOURCE LIBRARY [liburing]: verge.hpp in C++17 and C++20, by each compiler that is here: programs that check what the
-# header promises, with sanitizers, the examples, and code that must not compile.
+# cpp.sh SOURCE LIBRARY [liburing]: verge.hpp in C++17 and C++20, by g++ and clang++ if they are here: programs that
+# check what the header promises, with sanitizers; the examples; and code that must not compile.
 set -eu
 
 source=$1

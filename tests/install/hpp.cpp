@@ -124,7 +124,7 @@ void timers() {
             loop, 10ms, [&] { called += 'b'; }, 20ms);
         {
             verge::timer c;
-            c.start_after(loop, 5ms, [&] { called += 'c'; }); // its destructor stops it
+            c.start_after(loop, 5ms, [&] { called += 'c'; }); // its destructor cancels it
         }
         EXPECT(a.pending() && loop.size() == 2 && loop.timeout_ms(start) == 11);
         EXPECT(loop.run(start + 12ms) == 2 && called == "ab");
@@ -135,7 +135,7 @@ void timers() {
     EXPECT(loop.size() == 0 && loop.timeout_ms(start) == -1);
 }
 
-// The callback of a timer starts that timer again with another callback, stops it, and destroys it.
+// The callback of a timer starts that timer again with another callback, cancels it, and destroys it.
 void timers_in_their_callbacks() {
     verge::loop loop(start);
     std::string called;

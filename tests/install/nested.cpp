@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Timers of verge.hpp whose callbacks start, stop and destroy timers, throw, and run the loop again, compared with
+// Timers of verge.hpp whose callbacks start, cancel and destroy timers, throw, and run the loop again, compared with
 // simple code: an array that is searched for the next timer to call back. Exits with 0 if both agree. It prints its
 // seed, and VERGE_TEST_SEED repeats it.
 #include <array>
@@ -51,7 +51,7 @@ struct token {
 struct modelled {
     std::unique_ptr<verge::timer> timer = std::make_unique<verge::timer>();
     bool is_active = false;
-    bool is_of_this_round = false; // it was due when a run began, and was not started or stopped since
+    bool is_of_this_round = false; // it was due when a run began, and was not started or cancelled since
     std::uint64_t deadline = 0;
     std::uint64_t start = 0;
     std::uint64_t period = 0;

@@ -19,7 +19,7 @@ struct model {
     verge_interval_policy policy;
 };
 
-/* A later time; false if there is none. */
+/* Adds a period to a time. False: there is no such time, and *time_ns stays. */
 static bool step(uint64_t *time_ns, uint64_t period_ns) {
     const uint64_t sum_ns = *time_ns + period_ns;
     if (sum_ns < *time_ns || sum_ns == VERGE_NEVER) {
@@ -167,7 +167,7 @@ static void random_setting(struct verge_test_random *random, verge_interval *int
     }
 }
 
-/* A time at most some 100 periods after the deadline: the model walks them all. */
+/* A time less than a period before the deadline, or at most 100 periods after it: the model walks them all. */
 static uint64_t random_now(struct verge_test_random *random, const struct model *model) {
     const uint64_t period_ns = model->period_ns;
     const uint64_t reach_ns = period_ns > UINT64_MAX / 100 ? UINT64_MAX : period_ns * 100;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every call of verge/io.h, in tasks, and its promises. */
+/* The calls of verge/io.h, in tasks: what they do, and which errors they return. */
 #define _GNU_SOURCE
 
 #include <sys/eventfd.h>
@@ -200,7 +200,7 @@ static intptr_t splices_what_makes_no_sense(void *argument) {
         CHECK_EQUAL(verge_splice(pipe_fds[0], NULL, fd, &offset, 4, SPLICE_F_NONBLOCK, VERGE_NEVER), -EINVAL);
         CHECK_EQUAL(offset, wrong);
     }
-    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* io_uring only */
+    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* a flag of io_uring */
     CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 0);
     CHECK_EQUAL(close(fd) + close(pipe_fds[0]) + close(pipe_fds[1]), 0);
     return 0;

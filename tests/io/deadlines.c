@@ -174,7 +174,7 @@ struct gust {
 
 static struct gust gusts[storm_pairs];
 
-/* The sender and the receiver draw the same times from the same seed. */
+/* The sender and the receiver draw the same durations from the same seed. Each adds them to the time of its start. */
 static uint64_t next_moment(struct verge_test_random *random, uint64_t last_ns) {
     return last_ns + verge_test_below(random, 4 * MS);
 }

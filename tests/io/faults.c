@@ -73,7 +73,7 @@ static void a_connect_ends_at_its_deadline(void **state) {
     run_tasks(1, connects_to_nobody, NULL);
 }
 
-/* More operations at one time than a ring has entries. */
+/* More operations at one time than a ring has entries, except with ThreadSanitizer. */
 static intptr_t reads_one(void *argument) {
     const int *fd = argument;
     char byte;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls do the same on both backends, and the same as the system calls. For every kind of file, read and write are
- * compared with the system calls on the same file with O_NONBLOCK. If these return EAGAIN, the calls wait.
+ * compared with the system calls on a file of the same kind with O_NONBLOCK. If these return EAGAIN, the calls wait.
  */
 #define _GNU_SOURCE
 
@@ -119,7 +119,8 @@ static ptrdiff_t verge_call(int call, int fd, size_t size, uint64_t deadline_ns)
     }
 }
 
-/* For 0 bytes, calls readv or writev: POSIX allows read and write to return the same as these, or an error. */
+/* Calls readv, writev and so on, as POSIX allows read and write of 0 bytes to return the same as these, or an error.
+ * Exception: write of 0 bytes is tried first. */
 static ptrdiff_t system_call(int call, int fd, size_t size) {
     const struct iovec part = {.iov_base = bytes, .iov_len = size};
     const bool is_write = call >= WRITE;
@@ -163,7 +164,7 @@ static struct answer ask(int number, int call, size_t size, bool is_nonblocking)
     return answer;
 }
 
-/* Work on a thread of the kernel may take longer than the grace: then the virtual hour ends before it. In this case all
+/* Work on a thread of the kernel may take longer than the grace: then the virtual hour ends first. In this case all
  * calls are made again with a longer grace. */
 static bool has_more_grace, was_too_slow;
 
@@ -233,7 +234,7 @@ static intptr_t opens_both_ends(void *argument) {
     (void)argument;
     const verge_task_function ends[2] = {opens_to_read, opens_to_write};
     uint64_t deadline_ns = VERGE_NEVER;
-    if (!is_uring()) { /* with epoll, an open blocks the only thread: try one that need not wait */
+    if (!is_uring()) { /* with epoll, no deadline ends an open that waits: try one that need not wait */
         const int both = verge_openat(AT_FDCWD, fifo, O_RDWR | O_CLOEXEC, 0, VERGE_NEVER);
         const int fd = (int)opens_to_read(&deadline_ns);
         CHECK(both >= 0 && fd >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call that can wait does so, whether its descriptor is O_NONBLOCK or not. It ends when the other side acts, at
- * its deadline, or when its task is cancelled. In the last two cases nothing was transferred (N2). In virtual time.
+ * Calls wait, whether their descriptor is O_NONBLOCK or not. A call ends when the other side acts, at its deadline, or
+ * when its task is cancelled. In the last two cases nothing was transferred (N2). In virtual time.
  */
 #define _GNU_SOURCE
 
@@ -93,7 +93,7 @@ static void connect_to(struct files *files) {
     CHECK_EQUAL(connect(files->other, (struct sockaddr *)&files->peer, sizeof(files->peer)), 0);
 }
 
-/* ---- calls: each transfers one byte, and so returns 1 ---- */
+/* ---- calls: each returns 1 if it succeeds ---- */
 
 static char byte;
 static struct iovec part = {.iov_base = &byte, .iov_len = 1};

@@ -60,7 +60,7 @@ static intptr_t do_nothing(void *argument) {
 /* All that was queued before has been done when this returns. */
 static void let_go(void) {
     CHECK_EQUAL(sem_post(&may_go), 0);
-    CHECK_EQUAL(join(keeper), 0); /* not -ETIMEDOUT: nobody has waited for the thread */
+    CHECK_EQUAL(join(keeper), 0); /* not ETIMEDOUT: nobody has waited for the thread */
     CHECK_EQUAL(verge_blocking(do_nothing, NULL, NULL, NULL, VERGE_NEVER), 0);
 }
 

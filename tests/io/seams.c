@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rare combinations in I/O: two readers of one file, messages and MSG_WAITALL, descriptors that are used again. */
+/* Rare combinations in I/O, such as two readers of a file, messages and MSG_WAITALL, reused descriptor numbers. */
 #define _GNU_SOURCE
 
 #include <limits.h>
@@ -150,7 +150,7 @@ static intptr_t receives_what_it_did_not_expect(void *argument) {
     verge_task *task = spawn(says_later, &pair.far);
     CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 5);
     CHECK_EQUAL(join(task), 5);
-    for (int i = 0; i < 3; i++) { /* the descriptor is known to the reactor now. Also N3 */
+    for (int i = 0; i < 3; i++) { /* the reactor knows the descriptor now. A deadline of 1: N3 */
         CHECK_EQUAL(write(pair.far, "three", 5), 5);
         CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, i == 2 ? 1 : VERGE_NEVER), 5);
         CHECK_EQUAL(write(pair.far, "four", 4), 4);
@@ -178,7 +178,7 @@ static intptr_t receives_out_of_band(void *argument) {
     char buffer[16];
     struct iovec part = {.iov_base = buffer, .iov_len = sizeof(buffer)};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, 1), -ETIMEDOUT); /* the reactor knows it now */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, 1), -ETIMEDOUT); /* the reactor knows the socket now */
     CHECK_EQUAL(verge_recv(pair.near, buffer, 1, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_ERRQUEUE, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(write(pair.far, "one", 3), 3);
@@ -338,7 +338,7 @@ static void who_waits_to_write_does_not_spin(void **state) {
     steps_begin(count_looks);
     (void)run_virtual(1, 0, waits_to_write, &flags);
     steps_end();
-    assert_true(look_count < 1000); /* in 60 ms of grace: 60 where there are naps, 10,000 in a spin */
+    assert_true(look_count < 1000); /* in 60 ms of grace: 60 with naps of 1 ms, 10,000 in a spin */
     flags = 0;
     (void)run_virtual(1, 0, waits_to_write, &flags);
 }
@@ -375,7 +375,7 @@ static void who_sends_to_a_full_queue_does_not_spin(void **state) {
     steps_begin(count_looks);
     (void)run_with(options, sends_to_a_full_queue, NULL);
     steps_end();
-    assert_true(look_count < 200); /* in 20 ms of grace, and naps of one */
+    assert_true(look_count < 200); /* in 20 ms of grace, with naps of 1 ms */
 }
 
 /* ---- an operation has its result, and the kernel still needs the buffer: there is nothing to cancel, and nothing to
@@ -416,7 +416,7 @@ static intptr_t lends_to_who_does_not_read(void *argument) {
         received += (size_t)size;
     }
     const intptr_t sent = join(task);
-    if (is_uring() && sent != -EINVAL) { /* a kernel before 6.0 */
+    if (is_uring() && sent != -EINVAL) { /* -EINVAL: a kernel before 6.0 */
         CHECK(sent > 0);
         CHECK_EQUAL(received, sent);
         CHECK(looked < 1000); /* in 40 ms of grace */
@@ -449,8 +449,8 @@ static struct {
     _Atomic bool has_begun;  /* this task runs */
 } late;
 
-/* The other worker has not seen yet that the run is over; or, in virtual time, its next round comes after the
- * end. */
+/* Until the task has come, holds worker 0 at the end of its run, and the other worker before it sees this end. In
+ * virtual time, one thread is all workers, and is held at the end. */
 static void come_late(const char *step) {
     const bool is_other = pthread_equal(pthread_self(), late.thread) == 0;
     if ((is_step(step, "runner: wait") && is_other && !atomic_exchange(&late.is_held, true)) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGPIPE: no call raises it on a socket, whatever the peer does. A write to a pipe raises it, as write(2) does. */
+/* SIGPIPE: no call raises it on a socket, whatever the peer does. A write to a pipe that nobody reads raises it,
+ * as write(2) does. */
 #define _GNU_SOURCE
 
 #include <pthread.h>

@@ -124,8 +124,7 @@ static intptr_t sleeps_while_another_receives(void *argument) {
     return 0;
 }
 
-/* Also on a socket that is O_NONBLOCK, where io_uring takes several steps to receive: none of them uses up the
- * grace. */
+/* The socket is O_NONBLOCK, so io_uring takes several steps to receive: none of them uses up the grace. */
 static void t7_the_clock_waits_for_the_grace(void **state) {
     (void)state;
     struct pair pair = open_pair();

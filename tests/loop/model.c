@@ -8,7 +8,7 @@ enum { COUNT = 40, ROUNDS = 4000, SHORT_LIVES = 300, SHORT_ROUNDS = 12 };
 struct modelled {
     verge_loop_timer timer; /* first */
     bool is_active;
-    bool is_of_this_round; /* due when the run began, and not started or stopped since */
+    bool is_of_this_round; /* due when the run began, and not started or cancelled since */
     uint64_t deadline;
     uint64_t start;
     uint64_t repeat;

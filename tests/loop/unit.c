@@ -221,8 +221,8 @@ static void no_memory(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* Timeouts of a wheel that is not ordered have places, those of a loop have none. An init that fails leaves a wheel
- * that does not take itself for ordered when its slots are allocated anew. After another init, places do not count. */
+/* If verge_loop_init fails, the wheel is not ordered, also when its slots are allocated anew: its timeouts have places.
+ * After a second init it is ordered, and places do not count. */
 static void an_init_that_fails(void **state) {
     (void)state;
     struct verge_test_allocator memory;

@@ -2,14 +2,14 @@
 /*
  * A strict reader of the Prometheus text format. It accepts only what verge means to write: each family once, with
  * HELP, TYPE and at least one sample; counters that end in _total; integers, or decimals with a point; histograms whose
- * buckets rise, in bound and in count, end with +Inf, and agree with their _count.
+ * bounds rise, whose counts do not fall, and whose last bucket is +Inf and has the same count as _count.
  */
 #ifndef VERGE_TESTS_METRICS_EXPOSITION_H
 #define VERGE_TESTS_METRICS_EXPOSITION_H
 
 #include <stdint.h>
 
-/* Fails the test unless a text has the length that the function which wrote it returned. (An assertion with both this
+/* Fails the test unless a text has the length that the function which wrote it returned. (An assertion with both that
  * function and strlen(text) as arguments would not do: the compiler may evaluate strlen first.) */
 void exposition_expect_length(int length, const char *text);
 

@@ -166,7 +166,7 @@ static void timers_by_what_started_them(void **state) {
     }
     start_labelled(service, "late\xff", 8000 * MS);
     start_labelled(service, "late\xff", 9500 * MS);
-    static char cut[200]; /* a label of 2-byte characters is cut within one */
+    static char cut[200]; /* a label that is cut within a character of 2 bytes */
     memset(cut, 'x', 126);
     memcpy(cut + 126, "\xc3\xa4\xc3\xa4", 4);
     memcpy(cut, "\xc3\xa4", 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The statistics of wheels as text: the promises M1 to M3 of verge/metrics.h. */
+/* The statistics of wheels as text: the promises M1 and M2 of verge/metrics.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 static char text[65536];
 
-/* 10 scheduled: 3 cancelled, 5 returned, 2 pending. */
+/* 10 timers are started: 3 are cancelled, 5 returned, 2 pending. */
 static int make_wheel(void **state) {
     verge_wheel *wheel = NULL;
     verge_timer timers[10];

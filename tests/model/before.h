@@ -16,15 +16,15 @@ struct before {
 
 struct before before_call(const struct run *run);
 
-/* Checks that nothing has changed since `before`. */
+/* Checks that the statistics are those of `before`. If an allocation failed, there may be more nodes and bytes. */
 void before_unchanged(struct run *run, const struct before *before);
 
 void before_not_allocated(struct run *run, const struct before *before);
 
-/* Notes whether the call gave memory back: then generations of nodes may be lost. */
+/* Notes whether the call gave memory back: then the wheel may take a number that was never a handle for an old one. */
 void before_gave_back(struct run *run, const struct before *before);
 
-/* Whether a call had a reason to return -ENOMEM. */
+/* Whether a call returned -ENOMEM, and an allocation has failed in it. */
 bool before_ran_out(const struct run *run, const struct before *before, int error);
 
 #endif

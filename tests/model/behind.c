@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A caller that falls behind: it polls too seldom, or for one timer at a time, while time passes and timers are set. */
+/* A caller that falls behind: it polls too seldom, or for few timers at a time, while time passes and timers start. */
 #include "model/before.h"
 
 /* To check how much work polls have done. */
 struct behind {
     struct run *run;
-    uint64_t timers; /* timers at the beginning, and those that were set since */
+    uint64_t timers; /* linked nodes at the beginning, and at least as many more as timers were started since */
     uint64_t work;
 };
 
@@ -15,7 +15,7 @@ static void count_work(struct behind *behind) {
     behind->work += stats.last_poll_work;
 }
 
-/* Returns a time up to the reach of the wheel or beyond, or a few slots of a level ahead. */
+/* Returns a time a few slots of a level ahead, or a tick beyond the reach of the wheel; now, if that is too far. */
 static uint64_t some_way_on(struct run *run) {
     const struct model *model = &run->model;
     const uint64_t now_ns = model->now_ns;
@@ -28,7 +28,8 @@ static uint64_t some_way_on(struct run *run) {
     return step_ns > VERGE_NEVER / 4 || now_ns > VERGE_NEVER / 2 ? now_ns : now_ns + step_ns;
 }
 
-/* Returns a deadline that is soon, or as late as possible: with a backlog, that is out of reach of the cursor. */
+/* Returns a deadline that is soon, any, or as late as possible: with a backlog, the latest is out of the cursor's
+ * reach. */
 static uint64_t some_deadline(struct run *run) {
     const uint64_t now_ns = run->model.now_ns;
     const uint64_t largest_ns = verge_wheel_largest_deadline(run->wheel);

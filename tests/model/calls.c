@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge_wheel_run with callbacks that make any other call on the wheel. */
+/* verge_wheel_run with callbacks that make any call on the wheel but polls and runs. */
 #include "model/before.h"
 
 struct calls {
@@ -22,7 +22,8 @@ static void call(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* Timers that were set in a call must not come out in the same run. Only such timers may be left. */
+/* Checks the timers that a run has left. Only a work limit may leave timers that are due, except those that were
+ * started or reset in a callback: these must not come out in the same run (run_check_expiry). */
 static void check_left(struct run *run, size_t count) {
     const struct model *model = &run->model;
     const bool backlog = verge_wheel_has_backlog(run->wheel);
@@ -47,7 +48,7 @@ void run_with_calls(struct run *run) {
     now_ns = now_ns < VERGE_NEVER ? now_ns : VERGE_NEVER - 1;
     run->model.now_ns = now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
     run->sequence_end = run->model.sequence;
-    run->model.disturbed = UINT64_MAX; /* a timer set in a call may be the only one, unknown to the wheel */
+    run->model.disturbed = UINT64_MAX; /* a timer started in a callback may be the only one, unknown to the wheel */
     const struct before b = before_call(run);
     const size_t count = verge_wheel_run(run->wheel, now_ns, call, &calls);
     before_gave_back(run, &b);

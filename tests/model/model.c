@@ -105,13 +105,13 @@ struct model_timer *model_find_timeout(struct model *model, const void *data) {
 
 /* ---- time ---- */
 
-/* Returns the last deadline whose tick comes. It is the tick before the last one. */
+/* Returns the last deadline whose tick comes: the tick before the last one or, in a strict wheel, 1 ns before it. */
 static uint64_t last_deadline(const struct model *model) {
     const uint64_t last_ns = (VERGE_NEVER - 1) / model->precision_ns * model->precision_ns - model->precision_ns;
     return last_ns - (model->options.strict ? 1 : 0);
 }
 
-/* Whether the levels reach to the end of time: then each deadline is accepted. */
+/* Whether each deadline is accepted: if the levels reach to the end of time, and the wheel is not coarse. */
 static bool reaches_end(const struct model *model) {
     return model_coverage(model, model->options.level_count - 1) == VERGE_NEVER && !model->options.coarse;
 }

@@ -4,12 +4,14 @@
  *
  * The model follows only verge/wheel.h. If the header leaves a choice, the model accepts each of the choices:
  *
- *   - a coarse wheel may return a timer at any tick from the timer's own to the start of the next slot, of the level
- *     that the timer's distance from now needs;
- *   - a timer scheduled for a tick that has come already ("past") comes before all that become due later. Its order
- *     among timers that were due already is open; with a backlog, so is their order among each other;
+ *   - a coarse wheel may return a timer at any tick from the timer's own to the next start of a slot. The level of that
+ *     slot is the one that the timer's distance from now needed when it was last started or reset;
+ *   - a timer started for a tick that has come already ("past") comes before all that become due later. Its order among
+ *     timers that were due already is open. Two past timers have an order only if they are of one tick and neither was
+ *     started during a backlog;
  *   - poll_exact looks at the current tick only if earlier ticks left room in the result;
- *   - if a limit was reached, has_backlog may be true although nothing is left; without a limit it is exact.
+ *   - in a wheel with a work limit, and after a poll that reached its limit, has_backlog may be true although nothing
+ *     is left. Otherwise it is exact.
  */
 #ifndef VERGE_TESTS_MODEL_MODEL_H
 #define VERGE_TESTS_MODEL_MODEL_H
@@ -25,12 +27,13 @@ struct model_timer {
     uint64_t deadline_ns;
     uint64_t fires_ns;        /* the tick at which it comes out of an exact wheel */
     uint64_t fires_latest_ns; /* the latest tick at which a coarse wheel may return it */
-    uint64_t scheduled_ns;    /* now when it was last scheduled or rescheduled */
+    uint64_t scheduled_ns;    /* now when it was last started or reset */
     uint64_t sequence;        /* number of that call */
     void *data;
     bool past;    /* its tick had already come then */
-    bool backlog; /* and the wheel had a backlog then */
-    /* Since a poll has returned the last timer, this is the only one, and none was cancelled or moved. */
+    bool backlog; /* the wheel had a backlog then */
+    /* It was started in an empty wheel; since a poll emptied the wheel, none was cancelled or reset, and no other was
+     * started. */
     bool alone;
 };
 
@@ -103,11 +106,12 @@ uint64_t model_roundest(uint64_t earliest_ns, uint64_t latest_ns);
 
 uint64_t model_earliest_deadline(const struct model *model);
 
-/* Returns the time by which a poll must return something if nothing else happens. VERGE_NEVER: nothing is pending. */
+/* Returns the time by which a poll must return something if nothing else happens. VERGE_NEVER: nothing is pending, or
+ * only timers that never come out. */
 uint64_t model_next_expiry(const struct model *model);
 
-/* Whether a timer must come out of a poll at the model's now that leaves no backlog. For poll_exact: if `room` is
- * left. */
+/* Whether a timer must come out of a poll at the model's now that leaves no backlog. `room`: the result had room left,
+ * so that an exact poll also had to look at the current tick. */
 bool model_is_due(const struct model *model, const struct model_timer *timer, enum model_poll kind, bool room);
 
 /* Whether a timer may come out of a poll at the model's now. */

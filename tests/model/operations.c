@@ -114,7 +114,7 @@ static verge_timer random_issued(struct run *run) {
     if (issued->count == 0) {
         return 0;
     }
-    const uint64_t back = verge_test_magnitude(&run->random) % issued->count; /* mostly recent ones */
+    const uint64_t back = verge_test_magnitude(&run->random) % issued->count; /* recent ones a little more often */
     return issued->items[issued->count - 1 - back];
 }
 
@@ -127,7 +127,7 @@ static verge_timer random_forged(struct run *run) {
         return UINT64_MAX;
     case 2:
         return verge_test_next(&run->random);
-    case 3: /* a future generation, or an old one */
+    case 3: /* a later generation of the node */
         return genuine + 1 + verge_test_below(&run->random, 3);
     case 4:
         return genuine - ((1 + verge_test_below(&run->random, 3)) << 32);
@@ -249,7 +249,7 @@ static void do_reschedule(struct run *run) {
     reschedule_to(run, timer, run_random_move(run, model_find(&run->model, timer)));
 }
 
-/* Like an idle timeout: a timer is pushed back a little, again and again, and then far. */
+/* Like an idle timeout: a timer is pushed back a little, again and again, and then moved to any time. */
 static void do_push_back(struct run *run) {
     const verge_timer timer = random_pending(run);
     if (timer == 0) {
@@ -271,7 +271,7 @@ static void do_reschedule_many(struct run *run) {
 
 /* ---- time ---- */
 
-/* Returns the time to which a poll moves now. VERGE_NEVER is no time, and may count as the last time. */
+/* Returns the time to which a poll moves now. A poll at VERGE_NEVER, which is no time, may move it to 1 ns before. */
 static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t now_ns) {
     if (now_ns == VERGE_NEVER && verge_wheel_now(run->wheel) == VERGE_NEVER - 1) {
         now_ns--;
@@ -284,7 +284,7 @@ static uint64_t moved_to(const struct run *run, enum model_poll kind, uint64_t n
 }
 
 /* Checks now after a poll. The model does not know where poll_to_next stops in a coarse wheel, with a work limit, or in
- * a strict wheel with a backlog: it only must not be before the old now. */
+ * a strict wheel with a backlog: anywhere from the old now to now_ns is right. */
 static void check_moved(struct run *run, enum model_poll kind, uint64_t now_ns, bool backlog) {
     const uint64_t moved_ns = verge_wheel_now(run->wheel);
     const verge_wheel_options *options = &run->model.options;
@@ -355,7 +355,8 @@ static void do_poll_to_next(struct run *run) {
     run_poll(run, MODEL_POLL_TO_NEXT, run_random_now(run), random_limit(run));
 }
 
-/* Sleeps and polls as an event loop does. Every round must make progress. */
+/* Sleeps and polls as an event loop does, while the wake-ups are near. (run_check_batch finds a wake-up that does not
+ * move on.) */
 static void do_sleep_and_poll(struct run *run) {
     for (uint64_t rounds = verge_test_below(&run->random, 16); rounds > 0 && run->model.count > 0; rounds--) {
         const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);

@@ -60,8 +60,9 @@ void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_po
 }
 
 /*
- * Compares two counts of the work that a poll did: that of the poll itself, and that of the statistics. poll_to_next
- * also looks for the next deadline, which does not count as work.
+ * Checks two counts of the work that a poll did: the one that it made itself, and that of the nodes in the statistics.
+ * In a wheel that is not coarse, poll_to_next also searches for the next deadline. The search is not counted as work,
+ * but changes the counts of nodes.
  */
 static void check_work(struct run *run, enum model_poll kind, const verge_wheel_stats *before, size_t count) {
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};

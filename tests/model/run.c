@@ -16,7 +16,8 @@ static void create_stranger(struct run *run) {
     }
 }
 
-/* Creates the wheel. Memory may run out at any allocation. Then there is no wheel, and no memory may be left. */
+/* Creates the wheel. In one of four runs, an allocation may fail first. Then there must be no wheel, and no memory may
+ * be left. A second call creates the wheel. */
 static void create(struct run *run, const verge_wheel_options *options) {
     if (verge_test_chance(&run->random, 4)) {
         run->memory.fail_at = 1 + verge_test_below(&run->random, 6);
@@ -48,8 +49,8 @@ static void set_up(struct run *run) {
     verge_test_allocator_init(&run->memory);
     /* With few idle nodes allowed, some are kept and some withdrawn. */
     verge__idle_max = verge_test_chance(&run->random, 2) ? verge_test_below(&run->random, 64) : VERGE__IDLE_MAX;
-    /* Then a few timers are also enough for a wide calendar. (This draws no random number: that would change what the
-     * stored inputs of the fuzzer do.) */
+    /* With few idle nodes allowed, a few timers are also enough for a wide calendar. (This draws no random number: that
+     * would change what the stored inputs of the fuzzer do.) */
     verge__narrow_max = verge__idle_max < 64 ? 63 - verge__idle_max : VERGE__NARROW_MAX;
     verge_wheel_options options;
     run_random_options(&run->random, run->profile, &options);
@@ -82,8 +83,8 @@ static void tear_down(struct run *run) {
     model_free(&run->model);
 }
 
-/* Polls until everything has come out. The number of polls is limited: enough to move each node once for each level,
- * and to sort all. */
+/* Polls until everything has come out that ever does, and cancels the rest. The number of polls is limited: enough to
+ * move each node once for each level, and to sort all. */
 static void drain(struct run *run) {
     run->operation = "drain";
     verge_wheel_stats stats = {.struct_size = sizeof(stats)};

@@ -12,7 +12,7 @@
 enum {
     RUN_OUT_MAX = 4096,
     RUN_STRANGER_TIMERS = 8,
-    RUN_TIMEOUTS_MAX = 600, /* more than a narrow calendar has */
+    RUN_TIMEOUTS_MAX = 600, /* more than a narrow calendar takes */
 };
 
 /* The kind of wheel and load of a run. */
@@ -36,19 +36,19 @@ struct run {
     uint64_t seed;
     const char *operation;
     uint64_t operation_count;
-    size_t timers_max;     /* about as many are pending at a time */
-    bool gave_back;        /* polls or compact gave memory back */
-    uint64_t sequence_end; /* timers from this number on were set in a call: they must not come out yet */
+    size_t timers_max;     /* while more are pending, no burst is started */
+    bool gave_back;        /* a call gave memory back */
+    uint64_t sequence_end; /* timers from this number on were started or reset in a callback: they must not come out */
     verge_timeout *timeouts[RUN_TIMEOUTS_MAX]; /* each in memory of its own */
     size_t timeout_count;
     verge_expiry out[RUN_OUT_MAX];
 };
 
-/* ---- run.c: the whole life of a wheel, in a run that need not be initialised ---- */
+/* ---- run.c: the whole life of a wheel. The run is zeroed before its first use, and may be used again ---- */
 
 void run_from_seed(struct run *run, enum run_profile profile, uint64_t seed);
 
-/* Reads each choice from the bytes, the profile first. The run ends when the bytes are used up. */
+/* Reads each choice from the bytes, the profile first. The operations end when the bytes are used up. */
 void run_from_bytes(struct run *run, const uint8_t *bytes, size_t byte_count);
 
 /* ---- profile.c ---- */
@@ -64,7 +64,7 @@ uint64_t run_random_now(struct run *run);
 
 void run_random_operation(struct run *run);
 
-/* Makes any operation but polls. */
+/* Makes a random operation, unless it is one that polls. */
 void run_random_operation_in_call(struct run *run);
 
 void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t limit);
@@ -72,7 +72,7 @@ void run_poll(struct run *run, enum model_poll kind, uint64_t now_ns, size_t lim
 /* Returns a deadline for moving a timer. timer may be NULL. */
 uint64_t run_random_move(struct run *run, const struct model_timer *timer);
 
-/* Starts a timer for this deadline. The call may fail as any other may. */
+/* Starts a timer for this deadline. The start may fail, as far as the model allows. */
 void run_schedule_at(struct run *run, uint64_t deadline_ns);
 
 /* ---- calls.c ---- */
@@ -81,7 +81,7 @@ void run_with_calls(struct run *run);
 
 /* ---- behind.c ---- */
 
-/* Keeps a backlog while time goes on. */
+/* Polls too little while time goes on, so that there is a backlog. */
 void run_fall_behind(struct run *run);
 
 /* ---- timeouts.c: operations on timeouts ---- */

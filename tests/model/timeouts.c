@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timeouts, beside timers with handles. Each timeout has memory of its own. It is freed as soon as the timeout was
- * cancelled or returned by a poll, so that AddressSanitizer finds later accesses.
+ * Timeouts, beside timers with handles. Each timeout has memory of its own, which run_free_some_timeouts frees right
+ * after a cancel, so that AddressSanitizer finds later accesses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ void run_make_timeouts(struct run *run) {
     }
 }
 
-/* Frees some timeouts. A timeout that a poll has returned, and that was not set since, need not be cancelled first. */
+/* Cancels some timeouts, pending or not, and frees them. */
 void run_free_some_timeouts(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 12); count > 0 && run->timeout_count > 0; count--) {
         const size_t which = (size_t)verge_test_below(&run->random, run->timeout_count);
@@ -136,7 +136,7 @@ void run_clear_timeout(struct run *run) {
     }
 }
 
-/* Like the timeout of a request: set, ended before it is due, set again, mostly a little later. */
+/* Like the timeout of a request: started, often ended before it is due, and started again, for a little later. */
 void run_set_again(struct run *run) {
     verge_timeout *timeout = random_timeout(run);
     if (timeout == NULL) {
@@ -152,7 +152,7 @@ void run_set_again(struct run *run) {
     }
 }
 
-/* Sets many timeouts for nearly the same time, so that lists are long. */
+/* Starts many timeouts for nearly the same time, so that lists are long. */
 void run_set_flock(struct run *run) {
     for (int i = 0; i < 8 && run->timeout_count < RUN_TIMEOUTS_MAX / 2; i++) {
         run_make_timeouts(run);
@@ -183,7 +183,8 @@ static void disturb_flock(struct run *run) {
     }
 }
 
-/* Sets a flock again and again, in the same order or backwards, when it is about to come up or a while before. */
+/* Starts all timeouts of a flock again and again, when they are about to come up or a while before: the first one
+ * first, or the last one first. */
 void run_lead_flock(struct run *run) {
     const uint64_t wanted = 60 + verge_test_below(&run->random, 80);
     for (int i = 0; i < 40 && run->timeout_count < wanted; i++) {

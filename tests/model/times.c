@@ -21,7 +21,7 @@ static uint64_t around(struct run *run, uint64_t time_ns) {
     }
 }
 
-/* Returns an edge of a slot of a random level, at most `slots_max` slots ahead. */
+/* Returns the start of a slot of a random level, fewer than `slots_max` slots ahead. */
 static uint64_t slot_edge(struct run *run, uint64_t slots_max) {
     const size_t level = (size_t)verge_test_below(&run->random, run->model.options.level_count);
     const uint64_t resolution_ns = model_resolution(&run->model, level);
@@ -140,7 +140,7 @@ uint64_t run_random_now(struct run *run) {
             return near_another(run);
         }
         return now_ns;
-    case 10: /* seconds, or years */
+    case 10: /* up to 1,000 ticks ahead, or far more */
         return verge_test_chance(&run->random, 8)
                    ? anywhere_ahead(run)
                    : add_capped(now_ns, verge_test_below(&run->random, 1000) * precision_ns);

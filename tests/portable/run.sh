@@ -3,8 +3,9 @@
 #
 # tests/portable/run.sh SOURCE_DIR WORK_DIR [MACHINE...]
 #
-# The wheel's one file (scripts/amalgamate) on other machines: compiled for each without a warning, then the tests of base, wheel,
-# model and interval run with it, emulated. A machine whose compiler or emulator is not here is an error.
+# The wheel's one file (scripts/amalgamate) on other machines: compiled for each without a warning. Then the tests of
+# wheel, loop, interval and model, and some of base, run with it, emulated. A machine whose compiler or emulator is not
+# here is an error.
 #
 #   iso        this machine, without GNU C (VERGE_ISO_C) and without <stdatomic.h>
 #   s390x      big-endian
@@ -62,7 +63,7 @@ run_on() {
     echo "$machine: verge.c compiles without a warning, $count programs pass"
 }
 
-# Linked with a program that uses it, so that nothing it needs is missing there.
+# Links a program that uses verge.c, so that nothing that verge.c needs is missing on Windows.
 link_for_windows() {
     compiler=x86_64-w64-mingw32-gcc
     # shellcheck disable=SC2086

@@ -110,7 +110,7 @@ static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     close_reactor(&fixture);
 }
 
-/* For these files the kernel may return EAGAIN, as they are O_NONBLOCK. Then the reactor waits for readiness. */
+/* If such a file is O_NONBLOCK, the kernel may return EAGAIN. Then the reactor waits for readiness. */
 static void unusual_files_are_waited_for(void **state) {
     (void)state;
     struct fixture fixture;

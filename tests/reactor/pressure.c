@@ -49,7 +49,7 @@ static void more_operations_than_entries_all_complete(void **state) {
     for (size_t i = 0; i < many; i++) {
         assert_int_equal(write(pairs[i].far, "x", 1), 1);
     }
-    for (size_t i = 0; i < many; i++) { /* completions by far outnumber the ring of 16 */
+    for (size_t i = 0; i < many; i++) { /* far more than the 16 entries of the completion ring */
         expect_done(&fixture, &ops[i]);
         assert_int_equal(ops[i].result, 1);
     }

@@ -61,11 +61,11 @@ static void test_utc(void **state) {
 static void test_days(void **state) {
     (void)state;
     COMES("0 0 13 * fri", "2026-11-01 00:00", "2026-11-06 00:00", "2026-11-13 00:00", "2026-11-20 00:00");
-    COMES("0 0 13 * */5", "2026-11-01 00:00", "2026-11-13 00:00", "2026-12-13 00:00"); /* both: Sunday or Friday */
+    COMES("0 0 13 * */5", "2026-11-01 00:00", "2026-11-13 00:00", "2026-12-13 00:00"); /* 13th and Sunday or Friday */
     COMES("0 0 */10 * mon", "2026-11-01 00:00", "2026-12-21 00:00", "2027-01-11 00:00");
 }
 
-/* N3, on 2026-03-29 02:00 local: 02:00 to 03:00 is skipped; 2026-10-25: 02:00 to 03:00 comes twice. */
+/* N3. In Berlin, 02:00 to 03:00 is skipped on 2026-03-29, and comes twice on 2026-10-25. */
 static void test_fixed_hours(void **state) {
     (void)state;
     COMES("30 2 * * * Europe/Berlin", "2026-03-28 00:00", "2026-03-28 01:30", "2026-03-29 01:00", "2026-03-30 00:30");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge_recurrence_next against a search that looks at every minute of ten years, in twenty zones, and after 2037 by
- * the rules of five zones. What the local clock shows comes from localtime_r. Which
- * minutes match is decided by a table for each field, from which the text of the rule is made.
+ * verge_recurrence_next against a search that looks at every minute of ten years: in twenty zones from 2010 on, and in
+ * five zones from 2033 on. What the local clock shows comes from localtime_r. Which minutes match is decided by a table
+ * for each field, which is filled when the text of the rule is made.
  */
 #define _GNU_SOURCE /* timegm, tm_gmtoff */
 
@@ -45,7 +45,7 @@ static int64_t offset_at(int64_t minute) {
     return local.tm_gmtoff / 60;
 }
 
-/* Hour by hour; an hour in which the clock is changed minute by minute. */
+/* Asks localtime_r once an hour, but each minute in an hour in which the clock is changed. */
 static void convert(int64_t first, size_t count) {
     int64_t offset = offset_at(first);
     for (size_t i = 0; i < count; i += 60) {
@@ -140,7 +140,7 @@ static void write_field(struct verge_test_random *random, struct field field, un
     }
 }
 
-/* Most rules are about days and a few minutes a day, as most rules of people are. */
+/* Most rules come at a few minutes of some days, as most rules that people write do. */
 static void make_rule(struct verge_test_random *random, struct rule *rule) {
     char texts[5][24];
     *rule = (struct rule){.either = false};
@@ -167,7 +167,7 @@ static size_t next_expected(size_t rule, size_t after, size_t count) {
     return i;
 }
 
-/* The next occurrence as an index of a minute; SIZE_MAX: it is not a whole minute, or not later. */
+/* The minute of an occurrence, counted from the first minute; SIZE_MAX: it is not at a whole minute. */
 static size_t index_of(uint64_t time_ns, int64_t first) {
     const uint64_t minute_ns = UINT64_C(60000000000);
     return time_ns % minute_ns == 0 ? (size_t)((int64_t)(time_ns / minute_ns) - first) : SIZE_MAX;
@@ -194,13 +194,13 @@ static size_t compare(const struct rule *rules, size_t r, const verge_zone *zone
             fail();
         }
         compared++;
-        /* From there, or, where there are too many, from somewhere later. */
+        /* Goes on from there or, once in 16 times, from up to 20,000 minutes later. */
         after = found + (verge_test_chance(random, 16) ? (size_t)verge_test_below(random, 20000) : 0);
     }
     return compared;
 }
 
-/* Every date that is special: midnight, and the hours around changes of the clock. */
+/* Rules for times that are special: midnight, and the hours around changes of the clock. */
 static const char *const special_rules[] = {"0 0 * * *",   "30 2 * * *", "0 3 * * *",
                                             "59 23 * * *", "30 * * * *", "0 */2 * * *"};
 
@@ -281,7 +281,7 @@ static void test_ten_years(void **state) {
     compare_zones(names, sizeof(names) / sizeof(*names), 2010);
 }
 
-/* Files list changes until 2037; then the footer decides. */
+/* Files list changes until 2037 at most; then the footer decides. */
 static void test_after_the_last_change(void **state) {
     (void)state;
     static const char *const names[] = {"Europe/Berlin", "America/Santiago", "Europe/Dublin", "Australia/Lord_Howe",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Zones: every one of the system's against localtime_r; names and files that are wrong; memory that is refused. */
+/* Zones: those that the system lists, against localtime_r; names and files that are wrong; memory that is refused. */
 #define _GNU_SOURCE /* tm_gmtoff */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
-/* Random times from 1970 to 2262, and times around each change of the clock. */
+/* Times around the first 333 changes of the clock, and random times from 1970 to 2262. */
 static void compare_zone(const char *name, uint64_t seed) {
     struct verge_test_random random = verge_test_random_from(seed);
     verge_zone *zone = NULL;
@@ -52,7 +52,7 @@ static void test_all_zones(void **state) {
     char line[512];
     size_t count = 0;
     while (fgets(line, sizeof(line), table) != NULL) {
-        char name[128]; /* after a tab: countries, coordinates, zone */
+        char name[128]; /* the columns: countries, coordinates, zone */
         if (line[0] != '#' && sscanf(line, "%*s %*s %127s", name) == 1) {
             compare_zone(name, seed + count);
             count++;
@@ -88,7 +88,7 @@ static void test_names(void **state) {
     verge_zone_close(NULL);
 }
 
-/* A folder of zones of one's own. */
+/* TZDIR names a folder of zones. */
 static void test_folder(void **state) {
     (void)state;
     char folder[] = "/tmp/verge-zones-XXXXXX";
@@ -137,7 +137,7 @@ static void test_broken_files(void **state) {
         assert_non_null(bytes);
         memcpy(bytes, good, cut);
         for (uint64_t j = i <= size ? 0 : 1 + verge_test_below(&random, 8); j > 0; j--) {
-            /* Headers and footers are small; so each place is chosen near one of them, as often as not. */
+            /* Headers and footers are small, so every other place is chosen near one of them. */
             const size_t near = verge_test_chance(&random, 2) ? 64 : cut;
             const size_t place = (size_t)verge_test_below(&random, near);
             bytes[verge_test_chance(&random, 2) ? place : cut - 1 - place] = (uint8_t)verge_test_next(&random);

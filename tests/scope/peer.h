@@ -53,7 +53,7 @@ static inline uint16_t peer_port(const verge_scope *scope) {
     return (uint16_t)strtoul(address + sizeof(before) - 1, NULL, 10);
 }
 
-/* Connects. -1: it cannot. Reads and writes give up after a while, so that a test ends. */
+/* Connects. -1: it cannot. Reads give up after ten minutes, so that a test ends. */
 static inline int peer_connect(uint16_t port) {
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

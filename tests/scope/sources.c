@@ -37,8 +37,9 @@ static uint64_t pending(const char *name) {
     return count;
 }
 
-/* Pokes come at random moments, as from scope's thread: 16 times, or before each start and cancel if these are few. */
-static unsigned start_count, cancel_count; /* a quarter of a second */
+/* Pokes come at random moments, as from scope's thread: about 16 in a quarter of a second, or at each start, cancel and
+ * firing if these are few. */
+static unsigned start_count, cancel_count; /* in a quarter of a second */
 static unsigned until_poke = UINT32_MAX;
 static struct verge_test_random moments;
 
@@ -354,7 +355,7 @@ static void figures_add_up(void **state) {
 }
 
 /* One start of a rare source for 2,000 of a flood: its rate is a guess, and its bounds say so. In 19 of 20 cases the
- * truth is between them; the test allows for 1 of 10 that is not. */
+ * truth is between them; the test allows for 1 of 5 that is not. */
 static unsigned flood_turn;
 
 static void flood(struct stepped *stepped) {
@@ -553,8 +554,8 @@ static void work_for_a_moment(const verge_firing *firing) {
     verge_manual_clock_advance(&stage->clock, 90 * MS);
 }
 
-/* Every half second, `callback` runs before the callback of "ledger". Then the worker gets no core for `away_ns`, so
- * that "invoice" is late, too. Returns the troubles that scope reports. */
+/* Every half second, `callback` runs before the callbacks of "ledger" and "invoice". In between, the worker gets no
+ * core for `away_ns`. Returns the troubles that scope reports. */
 static const verge__troubles *tell_why(verge_callback callback, uint64_t away_ns) {
     static verge__troubles troubles;
     static verge_scope scope;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON that scope writes: any bytes become a valid string that is harmless in HTML, and reading it gives the same
- * text. */
+/* JSON that scope writes: any bytes become a valid string that is harmless in HTML. Bytes that are no UTF-8 are
+ * replaced. */
 #include <string.h>
 
 #include "scope/text.h"

@@ -8,11 +8,12 @@
  *     busy, free      a source that keeps a worker busy, and two that wait behind it for 300 ms
  *     sources N       so many more sources, with a timer each
  *     leak, late      leak: more and more timers. late: callbacks that begin 400 ms late
- *     flood, calm     flood: starts and cancels as fast as possible, and 50 timers a second of a rare source. calm:
- *     ends it beat            a timer that fires 1,000 times a second
+ *     flood, calm     flood: starts and cancels as fast as possible, and 50 timers a second of a rare source
+ *                     calm: ends the flood
+ *     beat            a timer that fires 1,000 times a second
  *     many N          so many timers of one source
  *     durable PATH    durable timers in a file of SQLite; prints "none" if verge was built without
- *     durable?        prints what verge_durable_get_stats has: window, shards, scheduled, done, retried, died
+ *     durable?        prints what verge_durable_get_stats has: window, shards, started, done, retried, died
  *     another, alone  a second node of the same store, and its end
  *     quit            ends the program, as does the end of the input
  *
@@ -138,8 +139,7 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
     return (z ^ (z >> 27)) % below;
 }
 
-/* A second of a server's life, again and again: requests with timeouts that are cancelled, retries that fire, sessions.
- */
+/* A millisecond of a server's life, again and again: requests with timeouts that are cancelled, retries, sessions. */
 static void *live(void *argument) {
     enum { REQUESTS = 512 };
     verge_timer requests[REQUESTS] = {0};

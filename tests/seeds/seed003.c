@@ -18,7 +18,7 @@ static void seed003_64_slots_a_level_7_levels(void **state) {
     wheel_end(wheel);
 }
 
-/* Levels get memory with the timers that need them. The memory of empty levels is freed again. */
+/* A wheel with more timers gets more slots. When few timers are left, compact gives this memory back. */
 static void seed003_levels_grow_and_shrink(void **state) {
     (void)state;
     enum { FAR = 200 };

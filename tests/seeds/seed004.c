@@ -32,7 +32,7 @@ static void seed004_the_same_handle_is_rescheduled(void **state) {
     wheel_end(wheel);
 }
 
-/* A cancel touches no slot. The idle nodes that cancels leave behind are counted, and dropped a few at a time. */
+/* Cancels leave few idle nodes behind, and polls keep to the work limit. */
 static void seed004_garbage_is_scrubbed_within_bounds(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);

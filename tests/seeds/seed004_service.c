@@ -278,7 +278,7 @@ static void seed004_orphans_do_not_go_back_to_the_dying_worker(void **state) {
     }
 }
 
-/* Shutdown waited until the timer thread woke up by itself: here it sleeps for a quarter of an hour. */
+/* Shutdown waited until the timer thread woke up by itself: here it sleeps for 18 minutes or more. */
 static void seed004_shutdown_waits_out_no_sleeping_thread(void **state) {
     (void)state;
     verge_service_options options;

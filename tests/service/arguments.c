@@ -183,7 +183,7 @@ static void options_of_a_worker(void **state) {
     stepped_end(&stepped);
 }
 
-/* Handles that never were, on a service that has had timers and on one that has not. */
+/* Handles that never were, before the service has had a timer, and while it has one. */
 static void handles_that_never_were(void **state) {
     (void)state;
     struct stepped stepped;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel_wait for callbacks of other threads. The threads are real, and meet at steps, so that each race has one
- * outcome. */
+/* cancel_wait for callbacks of other threads. The threads are real. Where a test needs one outcome of a race, they meet
+ * at steps. */
 #include <string.h>
 
 #include "service/park.h"
@@ -21,7 +21,7 @@ struct slow {
     _Atomic bool has_begun;
     _Atomic bool may_return;
     _Atomic bool has_returned;
-    _Atomic bool is_awaited; /* the waiting thread is about to wait */
+    _Atomic bool is_awaited; /* a waiting thread is about to call `ending` */
     verge_service *service;
     verge_timer timer;
     int (*ending)(verge_service *service, verge_timer timer);
@@ -115,7 +115,7 @@ static void wait_for_next(const verge_firing *firing) {
     (void)atomic_fetch_add(&ring->ended, 1);
 }
 
-/* At least one member gets -EDEADLK, so all return. What each member was told must be true. */
+/* At least one member gets -EDEADLK, so all return. */
 static void wait_in_a_circle(uint32_t count, bool in_one_service) {
     struct ring ring = {.count = count};
     verge_service *services[COUNT_OF(ring.members)] = {0};
@@ -283,8 +283,8 @@ static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
 
 struct mistaken {
     struct stepped stepped;
-    verge_timer quick;  /* its callback returns while a thread looks at it. Then the worker runs a callback that */
-    verge_timer waiter; /* waits for this timer, whose callback waits for `quick` */
+    verge_timer quick;  /* its callback returns while the callback of `waiter` is about to wait for it */
+    verge_timer waiter; /* after `quick`, the other worker runs a callback that waits for this timer */
     int verdict;
     _Atomic bool has_begun;
     _Atomic bool may_return;
@@ -294,8 +294,8 @@ struct mistaken {
 static struct mistaken *mistaken;
 static _Thread_local bool is_other;
 
-/* The other thread has noted for whom it waits, and is about to sleep. This thread is about to look for whom the other
- * one waits. */
+/* When this thread is about to look for a circle, `quick` may return. This thread goes on when the other one has noted
+ * for which callback it waits, and is about to sleep. */
 static void meet(const char *next_step) {
     if (is_other && strcmp(next_step, "wait: returns") == 0) {
         atomic_store(&mistaken->has_said, true);

@@ -126,7 +126,7 @@ struct crowd {
     _Atomic bool has_overflown;
 };
 
-/* Each holds a few timers for a moment. */
+/* Each thread starts timers until a start fails, and cancels them. */
 static void *start_and_cancel(void *argument) {
     struct crowd *crowd = argument;
     const size_t rounds = test_scaled(100000);

@@ -68,8 +68,8 @@ static void start_for(struct stepped *stepped, struct hand_back *back, size_t i,
     back->timers[i] = start_with(stepped->service, &options);
 }
 
-/* Pending timers may be filed, in an inbox, orphaned, moved or periodic. Timers that were cancelled or have run are not
- * visited. */
+/* In the end all pending timers are orphans. Before, they were filed or in an inbox; some were reset, one is periodic.
+ * Timers that were cancelled or have run are not visited. */
 static void every_timer_that_is_pending_is_visited_once(void **state) {
     (void)state;
     struct stepped stepped;
@@ -158,7 +158,7 @@ static void it_hangs_on_no_sleeping_thread(void **state) {
         verge_service_options options;
         assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
         options.thread_count = round % 3;
-        options.resolution_ns = round % 2 == 0 ? 1000 : UINT64_C(1) << 40; /* a tick of a quarter of an hour */
+        options.resolution_ns = round % 2 == 0 ? 1000 : UINT64_C(1) << 40; /* a tick of 18 minutes */
         options.stuck_after_ns = round % 5 == 0 ? HOUR : 0;
         verge_service *service = NULL;
         assert_int_equal(verge_service_create(&options, &service), 0);

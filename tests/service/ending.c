@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads of the service that end while others come: what destructors of thread-specific data do then, and what
- * callbacks do while the service is destroyed. Linked with --wrap=pthread_join, to know which thread is joined, and
- * when.
+ * callbacks do while the service is destroyed. Linked with --wrap=pthread_join, to know when a thread is waited for,
+ * and whether that is done under the lock.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* After fork: a wheel goes on in the child. Calls on a service or a runtime of the parent return -ECHILD there, and new
- * ones work. */
+ * services and runtimes work. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* G4 at the end of a record's generations. 2^31 uses are too many for a test, so the record starts with its last
- *    one. */
+/* G4 at the end of a record's generations. A test cannot use a record 2^31 times, so it begins with the last
+ * generation. */
 #include "service/service_internal.h"
 #include "service/support.h"
 
@@ -142,7 +142,7 @@ static void records_of_two_workers_do_not_alternate(void **state) {
         }
     }
     assert_int_equal(changes, 2);    /* the records of each worker lie side by side */
-    for (size_t w = 0; w < 2; w++) { /* counts the records taken above, which were never timers, as ended */
+    for (size_t w = 0; w < 2; w++) { /* takes the records above, which never were timers, out of the count */
         atomic_store(&workers[w]->held, verge__worker_free_count(workers[w]));
         leave(workers[w]);
     }

@@ -63,7 +63,7 @@ static void resets_from_elsewhere_leave_few_idle_nodes(void **state) {
     stepped_end(&stepped);
 }
 
-/* Without a worker, nobody takes back the records of cancelled timers. */
+/* Without a worker, the threads that start timers free the records of cancelled ones. */
 static void timers_cancelled_without_a_worker_leave_nothing(void **state) {
     (void)state;
     enum { KEPT = 5000, CANCELLED = 200000 };
@@ -182,7 +182,7 @@ static void timers_are_cancelled_without_the_instruction_too(void **state) {
     worker->machine_has_cas = false;
     unsigned fired = 0;
     uint64_t deadline_ns = now_of(&stepped) + TICK;
-    enum { OTHERS = 100 }; /* with few timers, a second cancel takes the long way */
+    enum { OTHERS = 100 }; /* they stay pending */
     for (int i = 0; i < OTHERS; i++) {
         (void)start_at(stepped.service, deadline_ns, count_one, &fired);
     }

@@ -60,7 +60,8 @@ static void its_timers_go_to_the_others(void **state) {
     stepped_end(&stepped);
 }
 
-/* When the next timers are sent, the workers have not taken the last ones yet: timers on their way must count. */
+/* The timers are sent in pieces. The workers have not taken a piece before the next one is sent, so timers on their way
+ * must count. */
 static void its_timers_are_dealt_evenly(void **state) {
     (void)state;
     enum { TIMERS = 6000, SENT_AT_ONCE = 256 };
@@ -472,7 +473,7 @@ static void another_thread_leaves_for_one_that_died(void **state) {
         assert_int_equal(stuck, variant);
         leave(deserter.worker);
         assert_int_equal(verge_service_cancel_wait(stepped.service, killer),
-                         -ENOENT); /* the wait for the dead callback ends */
+                         -ENOENT); /* nobody waits for the dead callback */
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);
         verge_worker *next = join_unbound(stepped.service); /* in the same seat */

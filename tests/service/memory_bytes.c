@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G7 across workers: memory follows the pending timers, not the rate at which they are cancelled, moved and started.
+ * G7 across workers: memory follows the pending timers, not the rate at which they are cancelled, reset and started.
  *
  * A pending timer needs a record of 64 bytes, which has its node in it. Independent of the load there is the wheel of a
  * worker with all its levels (measured here as a service with one worker and no timers), and some slack: the last
- * segment of records, which is not full (2 MiB), and free records that a worker keeps (512) or has not taken back yet
- * (1,024 a pass).
+ * segment of records, which is not full (2 MiB), free records that a worker keeps (fewer than 512), and new ones, or
+ * cancelled ones in its inbox (1,024).
  */
 #include "service/service_internal.h"
 #include "service/support.h"
@@ -13,7 +13,7 @@
 #define BYTES_A_TIMER UINT64_C(64)
 #define SLACK_BYTES ((UINT64_C(2) << 20) + BYTES_A_TIMER * (512 + 1024))
 
-/* Asserts that the service uses at most twice what its pending timers need, plus the slack. */
+/* Asserts that the service uses less than twice what it and its pending timers need, plus the slack. */
 static void assert_bounded(const verge_service *service, uint64_t empty_bytes, uint64_t pending) {
     const uint64_t needed = pending * BYTES_A_TIMER + empty_bytes;
     const uint64_t bytes = stats_of(service).bytes;

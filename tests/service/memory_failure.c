@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When memory runs out: a scenario with every kind of call is repeated, and each time another allocation fails. A call
- * that fails returns -ENOMEM and changes nothing. Timers that were accepted run, with memory or without.
+ * When memory runs out: a scenario of starts, resets, cancels, joins and leaves is repeated, and each time another
+ * allocation fails. A call that fails returns -ENOMEM and changes nothing. Timers that were accepted run, with memory
+ * or without.
  */
 #include "service/support.h"
 
@@ -84,7 +85,7 @@ static void do_cancel(size_t index) {
     scenario.timers[index].is_pending = false;
 }
 
-/* Makes passes until they run nothing more. Then no timer may be due. */
+/* Makes 100 passes of each worker. If there is one, no timer may be due then. */
 static void run_until(uint64_t now_ns) {
     verge_manual_clock_set(&scenario.stepped.clock, now_ns);
     verge_worker *const workers[] = {scenario.local, scenario.remote};
@@ -135,7 +136,7 @@ static void reset_some(size_t stride, uint64_t divide, uint64_t add_ns) {
 
 static void play(void) {
     const uint64_t begin_ns = now_of(&scenario.stepped);
-    start_many(0, 300); /* orphans, or timers of the worker that could join */
+    start_many(0, 300); /* orphans */
     scenario.local = try_join(false);
     scenario.remote = try_join(true);
     const uint32_t local_id = verge_worker_id(scenario.local);
@@ -152,7 +153,7 @@ static void play(void) {
     }
     run_until(begin_ns + 3 * SECOND);
     start_many(remote_id, 200);
-    if (scenario.remote != NULL) { /* all its timers go to the other worker */
+    if (scenario.remote != NULL) { /* its timers go to the other worker or, without one, to the orphans */
         leave(scenario.remote);
         scenario.remote = NULL;
     }

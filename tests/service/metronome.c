@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metronome, which is a convenience: no promise depends on it. The clock of these services lets the test stop the
+ * The metronome, which is a convenience: no promise depends on it. The clock of a hall lets the test stop the
  * metronome's thread alone, as it is the only thread that the test does not know.
  */
 #include "base/futex.h"
@@ -194,7 +194,7 @@ static void while_it_ticks_busy_threads_read_the_clock_less(void **state) {
     await_count(&busy.fired, fired + 1000);
     const uint64_t passes = atomic_load(&busy.fired) - fired;
     assert_true(stats_of(service).clock_reads - before < passes / 2 ||
-                !atomic_load(&service->metronome_is_on)); /* it may have been starved of the processor */
+                !atomic_load(&service->metronome_is_on)); /* it rests if the worker got no processor for long */
     atomic_store(&busy.is_to_end, true);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }

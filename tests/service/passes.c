@@ -7,8 +7,8 @@
 
 struct chain {
     struct stepped *stepped;
-    uint64_t step_ns; /* the next one is due so long after the pass's now; the past, if `is_past` */
-    bool is_past;
+    uint64_t step_ns;
+    bool is_past; /* the next timer is due when this one was; otherwise now */
     uint32_t fired;
 };
 
@@ -100,7 +100,7 @@ static void self_starters_cannot_starve_another(void **state) {
 static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     (void)state;
     enum { BATCH = 7, COUNT = 100 };
-    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* one tick or many; also in the past */
+    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* of one tick, or of many */
     for (size_t s = 0; s < 2 * COUNT_OF(spreads_ns); s++) {
         struct stepped stepped;
         struct notes notes = {0};
@@ -130,7 +130,7 @@ static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     }
 }
 
-/* G6: next_wakeup is never later than the next timer. It is exact to the tick if nothing is cascaded before. */
+/* G6: next_wakeup is never later than the next timer. It may be earlier some times, when nodes come down. */
 static void next_is_never_later_than_the_next_timer(void **state) {
     (void)state;
     struct stepped stepped;

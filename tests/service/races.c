@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real threads that race, for ThreadSanitizer and for the promises. In each round two threads start at the same moment.
- * Either may win; the test asserts that exactly one does.
+ * Real threads that race, for ThreadSanitizer and for the promises: workers run timers while other threads start,
+ * cancel and reset them. Either side may win; the tests assert that exactly one does.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ static void count(const verge_firing *firing) {
     (void)atomic_fetch_add((_Atomic uint32_t *)firing->argument, 1);
 }
 
-/* What became of a batch of timers that were cancelled while they came due. */
+/* Checks what became of a batch of timers that were cancelled while they came due. */
 static void judge(const int *verdicts, _Atomic uint32_t *fired) {
     for (size_t i = 0; i < BATCH; i++) {
         uint32_t times = atomic_load(&fired[i]);

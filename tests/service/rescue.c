@@ -36,7 +36,7 @@ static void block(const verge_firing *firing) {
     scene->meanwhile(scene);
 }
 
-/* One pass of every worker that is not stuck. */
+/* Ticks the metronome, and makes a pass of the rescuer. */
 static int pass(struct scene *scene) {
     assert_int_equal(verge_service_tick(scene->stepped.service), 0);
     return step(scene->rescuer);
@@ -82,7 +82,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     (void)start_with(scene->stepped.service, &blocker);
     assert_int_equal(step(scene->stuck), 1);
     assert_true(scene->has_blocked);
-    /* Whatever happened, nothing is lost and nothing runs twice. */
+    /* Whatever happened, no timer is left in the end. */
     advance(&scene->stepped, HOUR);
     for (int i = 0; i < 3; i++) {
         (void)step(scene->stuck);
@@ -167,8 +167,7 @@ static void one_pass_is_enough(void **state) {
     play(&scene, stay_for_a_pass);
 }
 
-/* Whichever timer blocks, no other one waits for it: neither those of its tick, nor those that came too late for
- * theirs. */
+/* A timer that blocks holds up no other one: neither those of later ticks, nor those that came too late for theirs. */
 static struct scene crowd;
 
 static void block_if_first(const verge_firing *firing) {
@@ -436,7 +435,7 @@ static void threads_rescue_each_other(void **state) {
         start.argument = &jam;
         (void)start_with(service, &start);
         start.callback = count_other;
-        for (int i = 0; i < 100; i++) { /* some run before the jam, some come during it */
+        for (int i = 0; i < 100; i++) { /* some are due at once, some later */
             start.deadline_ns = verge_service_exact_now(service) + (uint64_t)i * MS / 10;
             (void)start_with(service, &start);
         }
@@ -495,8 +494,8 @@ static void a_callback_takes_its_turn_for_what_it_does(void **state) {
 
 enum { CROWD = 20000, CANCELLED = CROWD * 3 / 8 };
 
-/* As many timers of the stuck worker are cancelled as it may keep idle nodes beside its pending timers. Then the
- * pending ones are rescued. */
+/* Many timers of the stuck worker are cancelled, and then the pending ones are rescued. It keeps no more idle nodes
+ * than free records. */
 static void lose_a_crowd(struct scene *scene) {
     static verge_timer cancelled[CANCELLED];
     verge_service *service = scene->stepped.service;
@@ -560,7 +559,7 @@ static void be_busy(const verge_firing *firing) {
     struct aid *aid = firing->argument;
     assert_int_equal(aid->rung, 0);
     if (aid->with_orphans) {
-        /* A thread that sends something there finds the seat vacant. */
+        /* The timer in the inbox of the worker that leaves becomes an orphan. */
         leave(aid->stuck);
     } else {
         advance(&aid->stepped, STUCK_AFTER / 2); /* the other one has been running for twice as long */

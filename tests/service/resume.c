@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A machine that was suspended for eight hours. On the boottime clock, all timers of that time are due at once: each
- * runs once, in the order of deadlines, a batch in each pass; the policy of periodic timers decides about missed ticks.
+ * runs once, in the order of ticks, a batch in each pass; the policy of periodic timers decides about missed ticks.
  * On the monotonic clock, no time has passed.
  */
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
@@ -144,7 +144,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 static atomic_bool is_to_sleep;
 
-/* At this call, the worker has decided until when to wait. Variadic arguments are passed like others here. */
+/* At this call, a thread has decided until when to wait. Variadic arguments are passed like others here. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const bool waits_for_time = (b & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && d != 0;
     if (waits_for_time && atomic_exchange(&is_to_sleep, false)) {

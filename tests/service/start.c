@@ -268,7 +268,7 @@ struct owner {
 
 static struct owner *owner;
 
-/* Stands for free(owner): what is stored there from now on is a use after free. */
+/* Stands for free(owner): a store there from now on would be a use after free. */
 static void free_the_owner(const verge_firing *firing) {
     owner->seen = owner->timer;
     owner->timer = FREED;

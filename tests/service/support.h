@@ -39,7 +39,8 @@
 #define TEST_SLOW_BUILD 0
 #endif
 
-/* A large number of repetitions: a tenth of it under a sanitizer; VERGE_TEST_SCALE is another factor. */
+/* How often to repeat something: `count` times, under a sanitizer a tenth of it, but 100 at least. VERGE_TEST_SCALE
+ * replaces the factor. */
 static inline size_t test_scaled(size_t count) {
     const char *text = getenv("VERGE_TEST_SCALE");
     const double factor = text != NULL && *text != '\0' ? strtod(text, NULL) : TEST_SLOW_BUILD ? 0.1 : 1.0;
@@ -55,7 +56,7 @@ struct stepped {
     verge_service *service;
 };
 
-/* No threads, no metronome, the manual clock at an hour; a multiple of the precision, to make ticks easy to tell. */
+/* No threads, no metronome, the manual clock at about an hour: at a tick, to make ticks easy to tell. */
 static inline verge_service_options stepped_options(struct stepped *stepped) {
     memset(stepped, 0, sizeof(*stepped));
     verge_test_allocator_init(&stepped->memory);

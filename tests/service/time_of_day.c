@@ -43,7 +43,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
     return -1;
 }
 
-/* Waits until the sleeping threads have looked at the clock as it is now, and sleep on. */
+/* Waits until sleeping threads have looked at the clock 20 times, and sleep on. */
 static void let_it_sleep(void) {
     await_count(&look_count, atomic_load(&look_count) + 20);
 }

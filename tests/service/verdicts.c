@@ -6,7 +6,8 @@ typedef int (*ending)(verge_service *service, verge_timer timer);
 
 static const ending endings[] = {verge_service_cancel, verge_service_cancel_wait, verge_service_shutdown};
 
-/* Where a timer is when it is ended: filed by the worker the thread is bound to, by another, or in an inbox. */
+/* Where a timer is when it is ended or reset: filed by the worker the thread is bound to, by another, or in an
+ * inbox. */
 enum place { FILED_HERE, FILED_THERE, IN_INBOX, PLACES };
 
 static verge_worker *join_for(struct stepped *stepped, enum place place) {
@@ -45,7 +46,7 @@ static void a_pending_timer_that_is_ended_never_runs(void **state) {
     }
 }
 
-/* The timer is reset any number of times, earlier and later. Only the last deadline counts. */
+/* The timer is reset some times, earlier and later. Only the last deadline counts. */
 static void a_pending_timer_that_is_reset_runs_at_the_new_deadline_only(void **state) {
     (void)state;
     struct verge_test_random random = verge_test_random_from(verge_test_seed(21));
@@ -255,7 +256,7 @@ static void a_callback_resets_another_timer(void **state) {
     assert_true(inside.other_notes.last.scheduled_ns < inside.other_notes.last.actual_ns + SECOND);
 }
 
-/* Timers of the same tick, of which one cancels the others: those that have not run yet never do. */
+/* Timers that are due in one pass, of one tick or of several: the first cancels the others, which then never run. */
 static verge_timer siblings[20];
 static uint32_t siblings_fired;
 

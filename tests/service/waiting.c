@@ -119,7 +119,7 @@ static void orphans_and_interrupts_wake(void **state) {
     stepped_end(&stepped);
 }
 
-/* Records that were cancelled come back although their owner sleeps for long. */
+/* If many timers were cancelled, their owner is woken to take the records back, even if it could sleep for long. */
 static void many_cancelled_timers_wake_their_owner(void **state) {
     (void)state;
     enum { COUNT = 2000 };
@@ -276,7 +276,7 @@ static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **sta
     assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
 }
 
-/* Interrupts the waiting worker, once; then time passes. */
+/* The hook interrupts the first wait. In later waits, time passes. */
 static struct {
     struct stepped stepped;
     verge_worker *worker;

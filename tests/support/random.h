@@ -64,7 +64,7 @@ static inline uint64_t verge_test_below(struct verge_test_random *random, uint64
     return bound == 0 ? 0 : verge_test_bytes(random, bytes_needed) % bound;
 }
 
-/* Returns a number of a random magnitude: as often below 2^8 as between 2^40 and 2^48. */
+/* Returns a number of a random magnitude: about as often below 2^8 as between 2^40 and 2^48. */
 static inline uint64_t verge_test_magnitude(struct verge_test_random *random) {
     const unsigned shift = (unsigned)verge_test_below(random, 64);
     return verge_test_next(random) >> shift;

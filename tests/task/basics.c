@@ -298,7 +298,7 @@ static void the_cap_is_kept(void **state) {
     run_with(options, spawns_beyond_the_cap, NULL);
 }
 
-/* In each round, another allocation fails: a call returns an error, and nothing leaks. */
+/* In each round, another allocation fails. If a call needs it, the error is -ENOMEM. In any case, nothing leaks. */
 static void memory_that_runs_out_is_an_error(void **state) {
     (void)state;
     for (uint64_t call = 1; call < 100; call++) {

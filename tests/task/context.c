@@ -46,7 +46,8 @@ static void suspend(struct flow *flow) {
 
 /* ---- */
 
-/* Keeps more values over switches than there are registers, both integer and floating-point. */
+/* Keeps at least as many values over switches as there are registers that a call preserves, both integer and
+ * floating-point. */
 static double churn(struct flow *flow, double seed) {
     double a = seed, b = seed * 2, c = seed * 3, d = seed * 4, e = seed * 5, f = seed * 6, g = seed * 7, h = seed * 8;
     unsigned long i = 1, j = 2, k = 3, l = 4, m = 5, n = 6, o = 7, p = 8, q = 9, r = 10, s = 11;
@@ -86,7 +87,7 @@ static void registers_survive_switches(void **state) {
     }
 }
 
-/* The same numbers come out with and without other flows in between. */
+/* Runs one flow to its end, on a thread of its own. */
 static void *alone(void *argument) {
     struct flow *flow = argument;
     flow_begin(flow, churn_entry);

@@ -157,7 +157,7 @@ static intptr_t tries_all(void *argument) {
         CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(receives, &pair[0]);
-        CHECK_EQUAL(verge_yield(), 0); /* it waits */
+        CHECK_EQUAL(verge_yield(), 0); /* now it waits */
         CHECK_EQUAL(write(pair[1], "x", 1), 1);
         CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= ROUNDS_MAX);
         (void)join(other);

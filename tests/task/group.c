@@ -203,7 +203,7 @@ static void misuse_changes_nothing(void **state) {
     run_virtual(1, 0, misuses, NULL);
 }
 
-/* ---- U2: the group is cancelled when a task is about to join it ---- */
+/* ---- U2: the group is cancelled while a new member is about to enter its list ---- */
 
 static verge_group *group_to_cancel;
 

@@ -69,7 +69,7 @@ static void clean_up(void *argument) {
 
 static intptr_t deserts(void *argument) {
     struct scene *scene = argument;
-    atomic_store(&scene->is_ready, true); /* all tasks that were spawned on this worker before wait by now */
+    atomic_store(&scene->is_ready, true); /* the tasks that were spawned here before this one wait */
     while (verge_sleep(1) == 0 && atomic_load(&scene->is_ready)) {
     }
     pthread_cleanup_push(clean_up, &scene->is_cleaned_up);
@@ -200,7 +200,7 @@ static void t8_in_virtual_time(void **state) {
     lose_the_calling_thread(2, &clock, 0);
 }
 
-/* ---- all of a worker's tasks desert, some of them while the runtime stops ---- */
+/* ---- all tasks of two workers desert, one at first and the others while the runtime stops ---- */
 
 static intptr_t deserts_at_once(void *argument) {
     (void)argument;

@@ -246,7 +246,7 @@ static intptr_t spawns_with_options(void *argument) {
     options.worker_id = 3;
     CHECK_EQUAL(verge_spawn_with(&options, &task), -EINVAL); /* no such worker */
     bool seen[3] = {false};
-    for (int i = 0; i < 3; i++) { /* VERGE_WORKER_ANY: they take turns */
+    for (int i = 0; i < 3; i++) { /* VERGE_WORKER_ANY: the workers in turn */
         CHECK_EQUAL(spawn_at(NULL, VERGE_WORKER_ANY, does_nothing, NULL, NULL), 0);
         options.worker_id = VERGE_WORKER_ANY;
         CHECK_EQUAL(verge_spawn_with(&options, &task), 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread of a runtime that waits for another one must sleep. If it spun, with a real-time priority on one processor,
- * the other thread could never go on. Each test stops one thread half-way, until the other one sleeps. The program is
- * linked with --wrap=sched_yield: a thread that yields in a loop is caught there, and the test fails.
+ * the other thread could never go on. Each test stops one thread half-way, until the other one sleeps or, in the last
+ * test, has returned without waiting. The program is linked with --wrap=sched_yield: if a thread yields instead, the
+ * test fails.
  */
 #define _GNU_SOURCE
 
@@ -108,7 +109,7 @@ static void *notifies(void *runtime) {
 static pthread_t notifier;
 
 static intptr_t ends_when_it_is_notified(void *runtime) {
-    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* started here, because it stops the run */
+    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* here, as the notifier stops the run */
     while (!atomic_load(&is_notifying)) {
         (void)verge_yield();
     }

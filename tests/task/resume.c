@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A machine is suspended for eight hours while a worker waits in its reactor, whose timeout the kernel counts on the
- * monotonic clock. On the boottime clock, deadlines of that time are due at once. On the monotonic clock, no time has
- * passed.
+ * monotonic clock. On the boottime clock, deadlines within these hours are due at once. On the monotonic clock, no
+ * time has passed.
  */
 #define _GNU_SOURCE /* CLOCK_BOOTTIME */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rare races: a stop and a worker that retires, a spawn that fails and the end of the last task, a worker that is added
- * while the runtime starts. The threads meet at steps of the code, so that each race has the outcome that the test is
- * about. */
+/* Rare races, such as a stop and a worker that retires, a spawn that fails and the end of the last task, a worker that
+ * is added while the runtime starts. In most tests the threads meet at steps of the code, so that the race has the
+ * outcome that the test is about. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
@@ -91,7 +91,7 @@ enum { guest_count = 8 };
 static struct {
     verge_runtime *runtime;
     atomic_int begun_count;
-    _Atomic bool is_asked;   /* worker 2 must retire: a task that does not wait yet has come to it */
+    _Atomic bool is_asked;   /* worker 2 must retire: a task has come to it, and does not wait there yet */
     _Atomic bool has_looked; /* worker 2 has looked for tasks to give away, and found none */
 } inn;
 
@@ -164,7 +164,7 @@ static intptr_t ends(void *argument) {
     return 0;
 }
 
-/* Refuses when all tasks have ended, including the first task of the run. */
+/* If is_refusing, waits until all tasks have ended, including the first task of the run, and then refuses. */
 static void *allocate_or_refuse(void *context, size_t size, size_t alignment) {
     (void)context;
     if (!atomic_load(&is_refusing)) {
@@ -236,7 +236,7 @@ struct arrival {
 
 static struct arrival arrival;
 
-/* At this step all threads are started. A worker that is added now must wait, or it would get no thread. */
+/* At the first step all threads are started. A worker that is added now must wait, or it would get no thread. */
 static void come_while_it_starts(const char *step) {
     if (is_step(step, "run: threads started")) {
         atomic_store(&arrival.is_starting, true);

@@ -229,7 +229,7 @@ static intptr_t joins_the_first(void *argument) {
     cases[1] = (verge_case){0};
     CHECK_EQUAL(verge_select(cases, 3, VERGE_NEVER), 2);
     CHECK_EQUAL(results[2], 20);
-    CHECK_EQUAL(join(tasks[0]), 30); /* not chosen twice: still to be joined */
+    CHECK_EQUAL(join(tasks[0]), 30); /* never chosen, so it can still be joined */
     return 0;
 }
 
@@ -574,7 +574,7 @@ static void a_hundred_thousand_waiters(void **state) {
 }
 
 /* Each waiter is a task. If the guard of each stack is a mapping of its own, there is room for fewer tasks.
- * ThreadSanitizer has room for some hundreds. */
+ * ThreadSanitizer has room for few (see fewer_under_tsan). */
 enum { TASKS_MAX = VERGE__TSAN ? 200 : 100000, TASKS_MIN = VERGE__TSAN ? 200 : 20000 };
 
 static intptr_t receives_its_number(void *argument) {
@@ -600,7 +600,7 @@ static intptr_t tasks_wait_in_one_channel(void *argument) {
         CHECK_EQUAL(verge_channel_send(scene->in, &i, 0), 0);
     }
     CHECK_EQUAL(verge_channel_count(scene->in), 0);
-    for (uint64_t i = count; i > count / 4 * 3; i--) { /* from the end and, below, from the middle */
+    for (uint64_t i = count; i > count / 4 * 3; i--) { /* from the end; the next loop: from the middle */
         CHECK_EQUAL(verge_task_cancel(tasks[i - 1]), 0);
     }
     for (uint64_t i = count / 8 * 5; i < count / 4 * 3; i++) {

@@ -4,12 +4,13 @@
  * are cancelled and channels closed. A simple model records the result of every call, and checks:
  *   - an item whose send succeeded is received once, or is in its channel in the end; any other item never shows up
  *     (K1);
- *   - a receiver gets the items of one sender in the order in which they were sent;
+ *   - from one channel, a receiver gets the items of one sender in the order in which they were sent;
  *   - a task is joined once, with its result;
- *   - no call times out early (T1), and whenever the clock moves nobody waits for what is there: time moves only when
+ *   - no call times out early (T1), and when the clock moves, nobody waits for what is there: time moves only when
  *     no task can run.
  * At the steps of a waiting select, an outsider also sends, receives, closes and cancels, as another thread would.
- * A seed is a world of its own; VERGE_TEST_SEED=n replays it, alone with VERGE_TEST_WORLDS=1.
+ * A seed is a world of its own. With VERGE_TEST_WORLDS=1, VERGE_TEST_SEED=n plays seed n with one worker, n + 1 with
+ * two and n + 2 with three.
  */
 #include "support/steps.h"
 #include "task/runner.h"
@@ -118,7 +119,7 @@ static void has_sent(uint32_t item, const verge_channel *channel) {
     }
 }
 
-/* The sender's call may not have returned yet. */
+/* A receive has returned; the call that sent the item may not have returned yet. */
 static void has_received(struct player *player, uint32_t item, const verge_channel *channel) {
     const size_t place = channel_index(channel), sender = item / ROUNDS;
     CHECK(item < ITEMS_MAX && world.fates[item] != RECEIVED);
@@ -212,7 +213,7 @@ static void account(struct player *player, const verge_case *one, uint32_t item,
     }
 }
 
-/* A try fails only if each of its cases would have to wait. In a cancelled task it returns -ECANCELED (T4). */
+/* A try fails only if each of its cases would have to wait. In a cancelled task, the error is -ECANCELED (T4). */
 static void check_failed_try(const struct player *player, int error, size_t count) {
     for (size_t i = 0; i < count; i++) {
         CHECK(must_wait(player, &player->wait.cases[i], verge_now()));
@@ -394,7 +395,7 @@ static void close_world(void) {
     }
 }
 
-/* Each item that was received counts as sent: sent_count has how many sends of a player returned 0. */
+/* An item was received in the end if and only if its send returned 0. sent_count: how many sends of a player did. */
 static void check_counts(void) {
     for (size_t i = 0; i <= PLAYERS_MAX; i++) {
         for (uint32_t k = 0; k < ROUNDS; k++) {

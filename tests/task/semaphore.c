@@ -31,7 +31,7 @@ static intptr_t takes_in_order(void *argument) {
         {&semaphore, 3, 0, VERGE_NEVER, 0}, /* wants more than is available */
         {&semaphore, 1, 0, VERGE_NEVER, 0}, /* wants less, and waits behind the first */
         {&semaphore, 9, 0, 1000, 0},        /* gives up, so the next one gets what it wants */
-        {&semaphore, 1, 0, VERGE_NEVER, 0}, {&semaphore, 1, 0, VERGE_NEVER, 0}, /* is cancelled */
+        {&semaphore, 1, 0, VERGE_NEVER, 0}, {&semaphore, 1, 0, VERGE_NEVER, 0}, /* the last one is cancelled */
     };
     verge_task *tasks[COUNT_OF(takers)];
     for (size_t i = 0; i < COUNT_OF(takers); i++) {

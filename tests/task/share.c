@@ -229,7 +229,7 @@ static void deadlines_of_operations_follow_their_tasks(void **state) {
 static intptr_t adds_a_worker(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_runtime_add_worker(verge_task_runtime(), NULL), 0);
-    CHECK_EQUAL(verge_sleep(MS), 0); /* its loop has made a round: from here on this worker shares */
+    CHECK_EQUAL(verge_sleep(MS), 0); /* worker 0 has made a round: from here on it shares */
     return computes_until_the_other_has_run(NULL);
 }
 

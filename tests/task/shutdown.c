@@ -151,8 +151,7 @@ static intptr_t begins_cancelled(void *argument) {
     return 0;
 }
 
-/* When a runtime is destroyed, sleepers must be resumed, not dropped. Even tasks that have not begun run to their
- * end. */
+/* When a runtime is destroyed, no task is dropped: even tasks that have not begun run to their end. */
 static void seed003_destroy_leaves_nobody_behind(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(2));

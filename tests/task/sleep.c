@@ -145,8 +145,8 @@ static uint64_t cpu_ns(void) {
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * US;
 }
 
-/* If an idle runtime waited with a timeout of minus one millisecond, it would spin. The test measures processor time,
- * of which a sleep needs none. On a busy machine one run may take longer than usual, but not five in a row. */
+/* An idle runtime must sleep and not spin. The test measures processor time, of which a sleep needs none. On a busy
+ * machine one run may need more than usual, but not five in a row. */
 static void seed003_an_idle_wait_waits(void **state) {
     (void)state;
     uint64_t least_ns = UINT64_MAX;

@@ -242,7 +242,7 @@ static void a_channel_is_bounded_and_ordered(void **state) {
     run_virtual(1, 0, receives_in_order, NULL);
 }
 
-/* From threads that are no workers. */
+/* Sends from a thread that is no worker. */
 static void *feeds(void *argument) {
     struct stream *stream = argument;
     for (uint64_t i = 1; i <= stream->count;) {
@@ -322,7 +322,7 @@ static void t2_what_was_sent_was_received_or_is_there(void **state) {
     verge_channel_destroy(stream.channel);
 }
 
-/* The same on real threads, where a deadline and a grant meet by chance. */
+/* A mutex on real threads, where a deadline and a grant meet by chance. */
 static intptr_t locks_on_time(void *argument) {
     struct shared *shared = argument;
     for (int i = 0; i < 300; i++) {

@@ -19,7 +19,7 @@ static struct {
     verge_interval interval;
     verge_task *sleeper;
     struct verge_test_allocator memory;
-    uint64_t other_rounds; /* how often the other task has run, which runs whenever it can */
+    uint64_t other_rounds; /* of the other task, which runs whenever it can */
     bool is_over;
 } all;
 
@@ -152,7 +152,7 @@ static intptr_t tries(void *argument) {
     }
     CHECK_EQUAL(all.memory.failures, failures);
     if (expected == -ETIMEDOUT) {
-        CHECK_EQUAL(receive(verge_now() + 1), -ENOMEM); /* so there is no memory for a timer */
+        CHECK_EQUAL(receive(verge_now() + 1), -ENOMEM); /* a call that waits finds no memory for its timer */
         CHECK_EQUAL(try_all(), -ETIMEDOUT);
     }
     all.memory.fail_from = 0;
@@ -173,7 +173,7 @@ static intptr_t tries_and_is_cancelled(void *argument) {
     CHECK_EQUAL(verge_interval_init(&all.interval, verge_now() + HOUR, HOUR, VERGE_INTERVAL_SKIP), 0);
     const uint64_t timeouts = stats_of(verge_task_runtime()).timeouts;
     (void)tries(&expected);
-    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, timeouts); /* a try is no timeout */
+    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, timeouts); /* a try does not count as a timeout */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     expected = -ECANCELED; /* T4 */
     (void)tries(&expected);
@@ -285,7 +285,7 @@ struct player {
     uint64_t position;
     verge_interval interval;
     const struct before *before_once;
-    bool is_called; /* by verge_once_do */
+    bool is_called; /* verge_once_do has called `fails` */
 };
 
 /*

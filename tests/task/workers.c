@@ -178,7 +178,7 @@ static intptr_t waits_for_200(void *argument) {
 static void tasks_are_spawned_from_outside(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(3));
-    for (int before = 0; before < 2; before++) { /* before the runtime runs, and while it runs */
+    for (int before = 0; before < 2; before++) { /* 0: while the runtime runs; 1: before that */
         pthread_t thread;
         atomic_store(&outside_count, 0);
         assert_int_equal(pthread_create(&thread, NULL, spawns_from_outside, runtime), 0);

@@ -70,7 +70,7 @@ status=0
 grep -q 'cannot write' "$work/err" || fail "a demo that cannot write its report does not say so"
 VERGE_BACKEND=what run 1 demo --timers 1000 --seconds 1
 grep -q 'verge demo: VERGE_BACKEND=what: no such backend' "$work/err" || fail "a demo without a backend does not say why"
-if (ulimit -n 10 && "$verge" --version) >"$work/out" 2>"$work/err"; then # not emulated, which takes more
+if (ulimit -n 10 && "$verge" --version) >"$work/out" 2>"$work/err"; then # not under an emulator, which needs more
     status=0
     (ulimit -n 10 && exec "$verge" demo --timers 1000 --seconds 1) >"$work/out" 2>"$work/err" </dev/null || status=$?
     [ "$status" -eq 1 ] || fail "a demo without descriptors: status $status, not 1"
@@ -105,7 +105,7 @@ refuses 2 "alarm does not go with these options: --precision leaves no room" rep
 refuses 1 'no-such-file: No such file' replay "$work/no-such-file"
 refuses 1 'Is a directory' replay "$work"
 
-# The options that may be given are taken, in any place and either way.
+# Options are taken, also after the file, with a blank or "=" before their value.
 for options in "--precision 1us" "--precision=1ms" "--window 10ms" "--order fifo" "--order=deadline" "--limit 1" \
     "--work-limit 1" "--coarse" "--exact" "--polls recorded" "--preset alarm --preset two-level" "--preset all" \
     "--exact --coarse --preset all --work-limit 3 --polls wakeup"; do

@@ -19,7 +19,7 @@ grep -q ' pending | late ' "$work/out"
 grep -q 'Lateness is the time from the deadline' "$work/out"
 [ "$(grep -v ' pending | late ' "$work/out" | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ] # fits a terminal
 
-# A terminal of 80 columns: no line is cut. Its lines end at the code that erases them.
+# On a terminal of 80 columns, no line is cut. There, each line follows the code that erases the line before it.
 script -qec "stty cols 80 && TERM=xterm '$verge' demo --timers 20000 --seconds 1 --workers 2" /dev/null >"$work/terminal" </dev/null
 tr '\r\033' '\n\n' <"$work/terminal" | sed -n 's/^\[K\(.*pending.*\)/\1/p' >"$work/lines"
 [ -s "$work/lines" ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# documented.sh VERGE SOURCE: the man page renders without a warning; it and the completion have every command and
-# every option that the help has, and no other.
+# documented.sh VERGE SOURCE: the man page renders without a warning; for each command of the help, it and the
+# completion have every option that the help has, and no other.
 set -eu
 export LC_ALL=C # for sort
 verge=$1

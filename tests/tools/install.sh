@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# install.sh VERGE BUILD: the tools, the man page and the completion are installed where they are looked for, and the tools
-# find the libraries of their prefix.
+# install.sh VERGE BUILD: the tools, the man page and the completion are installed where they are looked for, and
+# verge-durable finds the libraries of its prefix.
 set -eu
 verge=$1
 build=$2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a soak accepts correct events, and finds every kind of mistake. */
+/* The ledger of a soak accepts correct events, and finds mistakes: all kinds but NOT_WAITED and VERDICT. */
 #include "soak/ledger.h"
 #include "soak/faulty_allocator.h"
 #include "support/cmocka.h"
@@ -45,7 +45,7 @@ static void start(struct fixture *fixture, size_t place, enum slot_kind kind, ui
     assert_true(slot_start(&fixture->ledger.slots[place], fixture->service, kind, deadline_ns, &fixture->tally));
 }
 
-/* The callback of a slot's timer and its argument, for tests that call it wrongly. */
+/* Returns the callback of a slot's timer and its argument, for tests that call it wrongly. */
 static verge_timer_info info_of(struct fixture *fixture, size_t place) {
     verge_timer_info info;
     verge_timer timer = atomic_load(&fixture->ledger.slots[place].timer);

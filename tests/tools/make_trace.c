@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * make_trace LINES SEED: a trace of LINES lines on stdout that every preset replays with the same counts, which go to
- * stderr: "SCHEDULED RESCHEDULED CANCELLED". A timer is moved or cancelled only while it is certainly pending, and the
+ * stderr: "STARTED RESET CANCELLED". A timer is moved or cancelled only while it is certainly pending, and the
  * last line is long after all of them.
  */
 #include <inttypes.h>

@@ -135,7 +135,7 @@ static void a_window_makes_timers_coalesce(void **state) {
                        "9000 advance\n";
     struct replay_result result = replay(&options, text);
     assert_true(result.wakeups >= 2 && result.late_max_ns == 4096 - 3100);
-    options.window_ns = 2000; /* all windows have 4,096, which is the roundest tick */
+    options.window_ns = 2000; /* all windows, that of 3 after its reset, have 4,096, the roundest tick */
     result = replay(&options, text);
     assert_true(result.fired == 3 && result.wakeups - result.in_vain == 1 && result.late_max_ns == 4096 - 2100);
     options.window_ns = 0;

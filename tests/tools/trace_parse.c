@@ -122,7 +122,7 @@ static void a_nul_byte_is_a_character_like_any_other(void **state) {
     assert_int_equal(trace_parse_line("\0", 1, &operation, &problem), -EINVAL);
 }
 
-/* Each line is in a block of its own size, so that a sanitizer sees a look beyond its end. */
+/* Each line is in a block of its own size, so that a sanitizer sees a read beyond its end. */
 static void parse_in_exact_block(const char *text, size_t length) {
     char *exact = malloc(length > 0 ? length : 1);
     struct trace_operation operation = {0};

@@ -94,7 +94,8 @@ static void statistics_of_unknown_size(void **state) {
     wheel_end(wheel);
 }
 
-/* Each of schedule, window, best fit and reschedule says the same about a deadline, and changes nothing. */
+/* start, start_window and reset return the same error for a deadline, and change nothing. So does start_best_fit,
+ * except for -ERANGE. */
 static void assert_deadline_refused(verge_wheel *wheel, verge_timer pending, uint64_t deadline_ns, int expected) {
     const struct snapshot before = snapshot_of(wheel);
     verge_timer timer = 0;
@@ -196,7 +197,7 @@ static void window_upside_down(void **state) {
     wheel_end(wheel);
 }
 
-/* cancel, get and reschedule all say the same about a handle. */
+/* cancel, get and reset all return the same error for a handle. */
 static void assert_handle_refused(verge_wheel *wheel, verge_timer timer, int expected) {
     const struct snapshot before = snapshot_of(wheel);
     void *data = data_of(77);
@@ -221,8 +222,8 @@ static void handles_that_never_were(void **state) {
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
     assert_handle_refused(wheel, pending & UINT64_C(0xffffffff) << 32, -EBADF); /* no generation */
-    assert_handle_refused(wheel, pending | UINT32_MAX, -EBADF);                 /* the last one */
-    assert_handle_refused(wheel, pending + 1, -EBADF);                          /* the next one, and so on */
+    assert_handle_refused(wheel, pending | UINT32_MAX, -EBADF);                 /* the last generation */
+    assert_handle_refused(wheel, pending + 1, -EBADF);                          /* the next generation, and so on */
     assert_handle_refused(wheel, pending + 2, -EBADF);
     assert_handle_refused(wheel, pending - 1, -EBADF);
     assert_handle_refused(wheel, pending + (UINT64_C(1) << 32), -EBADF); /* of the next node */

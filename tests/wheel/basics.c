@@ -221,8 +221,7 @@ static void best_fit_where_a_level_begins(void **state) {
     wheel_end(wheel);
 }
 
-/* In a wheel that has just begun, a timer that was scheduled from far away comes out before one that was scheduled from
- * near by, if its deadline is earlier. */
+/* Timers that were started at different distances from their deadlines come out in the order of their deadlines. */
 static void what_was_far_comes_before_what_is_near(void **state) {
     (void)state;
     static const uint8_t bits[] = {6, 6, 6, 0};
@@ -316,7 +315,7 @@ static void intervals_are_half_open(void **state) {
     assert_int_equal(verge_wheel_interval_start(wheel, (UINT64_MAX >> 20) + 1), VERGE_NEVER);
     assert_int_equal(verge_wheel_interval_start(wheel, UINT64_MAX), VERGE_NEVER);
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 1), VERGE_NEVER);
-    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* in the last interval */
+    assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* its tick never comes */
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 1), UINT64_MAX - 2 * TICK + 1);
     wheel_end(wheel);
 }
@@ -369,7 +368,7 @@ static void iterate_stops_at_a_timeout(void **state) {
     static verge_timeout timeouts[100];
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
         assert_int_equal(verge_timeout_start(wheel, &timeouts[i], (i + 1) * 300 * MS),
-                         0); /* each in a slot of its own */
+                         0); /* in slots of several levels */
     }
     for (size_t stop_at = 1; stop_at <= COUNT_OF(timeouts); stop_at++) {
         struct visited visited = {.stop_at = stop_at};
@@ -464,7 +463,7 @@ static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 140 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
-    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* with few timers, it has levels of fewer slots */
+    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with fewer slots */
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
@@ -499,7 +498,7 @@ static void assert_goes_round(uint8_t lowest_bits) {
     const verge_wheel_options options = options_of_levels(TICK, bits);
     struct verge_test_random random = verge_test_random_from(13);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* it has the levels of its options then */
+    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
     uint64_t ticks[TIMERS] = {0};
     for (size_t round = 0; round < ROUNDS; round++) {
         const uint64_t now = verge_wheel_now(wheel) / TICK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers are scheduled, cancelled and moved while a batch is being handled, or while verge_wheel_iterate visits
+/* Timers are started, cancelled and moved while a batch is being handled, or while verge_wheel_iterate visits
  * timers. */
 #include "wheel/support.h"
 
@@ -67,7 +67,8 @@ static void handlers_change_other_timers(void **state) {
     wheel_end(wheel);
 }
 
-/* A timer that schedules itself again fires once in each period, however long the period is. */
+/* A timer that is started again whenever it fires does so once in each period; if that is less than a tick, in each
+ * tick. */
 static void timers_that_arm_themselves_again(void **state) {
     (void)state;
     static const uint64_t periods_ns[] = {TICK / 2, TICK, 3 * TICK, 64 * TICK, 100 * TICK, 4096 * TICK};
@@ -94,7 +95,7 @@ static void timers_that_arm_themselves_again(void **state) {
     wheel_end(wheel);
 }
 
-/* A handler that schedules a timer for the past causes no endless loop: each such timer comes out in another poll. */
+/* A handler that starts a timer for the past causes no endless loop: each such timer comes out in another poll. */
 static void arming_again_for_the_past_takes_another_poll(void **state) {
     (void)state;
     for (int order = VERGE_ORDER_ANY; order <= VERGE_ORDER_DEADLINE; order++) {
@@ -173,7 +174,7 @@ static void a_walk_ends_though_timers_are_added(void **state) {
     (void)schedule(wheel, TICK, 0);
     struct walk walk = {.wheel = wheel};
     assert_int_equal(verge_wheel_iterate(wheel, add_another, &walk), 0);
-    assert_in_range(walk.visits, 1, 12); /* as many as there are nodes */
+    assert_in_range(walk.visits, 1, 12); /* 12: the nodes at the beginning of the walk */
     wheel_end(wheel);
 }
 

@@ -82,7 +82,7 @@ static void one_timer_in_a_coarse_wheel(void **state) {
     }
 }
 
-/* The largest deadline grows with now. It is at most one slot of the highest level short of what the levels cover. */
+/* The largest deadline never goes back. It is at most one slot of the highest level short of what the levels cover. */
 static void reach(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiny wheels, two timers that come out at one tick. They are scheduled at every pair of moments, and moved or replaced
+ * Tiny wheels, two timers that come out at one tick. They are started at every pair of moments, and moved or replaced
  * at every moment. Their order must not depend on the levels that they came down.
  */
 #include "wheel/tiny.h"
@@ -11,7 +11,7 @@ static verge_wheel *tiny_wheel(const struct tiny *tiny, verge_order order) {
     return wheel_new(&options);
 }
 
-/* The largest deadline that can be scheduled at start_ns. */
+/* The largest deadline of a timer that is started at start_ns. */
 static uint64_t deadline_max(verge_wheel *wheel, uint64_t start_ns) {
     tiny_restart(wheel, start_ns);
     return verge_wheel_largest_deadline(wheel);
@@ -88,10 +88,10 @@ static void jumping_at_each_pair_of_moments(void **state) {
 
 /* What is done to one of two timers of the same tick, at some moment. After that, this timer comes out second. */
 enum change {
-    MOVED,         /* rescheduled to the deadline that it has already */
-    MOVED_EARLIER, /* scheduled further away at first */
-    MOVED_LATER,   /* scheduled closer at first, if there is such a time */
-    REPLACED,      /* cancelled, and scheduled again */
+    MOVED,         /* reset to the deadline that it has already */
+    MOVED_EARLIER, /* started for a later time at first */
+    MOVED_LATER,   /* started for an earlier time at first, if there is one */
+    REPLACED,      /* cancelled, and started again */
     CHANGE_COUNT,
 };
 

@@ -80,7 +80,7 @@ static void a_slab_with_a_retired_node_stays(void **state) {
     wheel_end(wheel);
 }
 
-/* G7: as many timers as were reserved can be scheduled. Retired nodes do not count as reserved. */
+/* G7: as many timers as were reserved can be started. Retired nodes do not count as reserved. */
 static void a_retired_node_is_not_reserved(void **state) {
     (void)state;
     struct verge_test_allocator memory;
@@ -88,7 +88,7 @@ static void a_retired_node_is_not_reserved(void **state) {
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, last_of_its_node(wheel, SECOND), NULL), 0);
     }
-    assert_int_equal(verge_wheel_reserve(wheel, 12), 0); /* as many as the first nodes */
+    assert_int_equal(verge_wheel_reserve(wheel, 12), 0); /* as many nodes as the wheel has at first */
     memory.fail_from = 1;
     for (size_t i = 0; i < 12; i++) {
         (void)schedule(wheel, SECOND, i);

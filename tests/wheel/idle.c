@@ -105,8 +105,8 @@ static void a_storm_of_requests(void **state) {
     }
 }
 
-/* Half of the due timers were handed out, or one of them. The others are cancelled: sorted ones, ones that will be
- * sorted, past ones, and ones in the slots of ticks that have come but were not taken. */
+/* One due timer was handed out, or many; with a work limit, perhaps none. The others are cancelled: sorted ones, ones
+ * that will be sorted, past ones, and ones in the slots of ticks that have come but were not taken. */
 static void a_storm_of_cancels_in_a_backlog(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 100, 5000};
@@ -191,7 +191,7 @@ static void a_cancelled_due_timer_is_no_backlog(void **state) {
     static const uint64_t deadlines_ns[][TIMERS] = {
         {10 * TICK, 10 * TICK, 10 * TICK}, {10 * TICK, 11 * TICK, 12 * TICK},
         {5 * TICK, 4 * TICK, 3 * TICK},                                            /* past */
-        {5 * TICK, 10 * TICK, 11 * TICK},  {10 * TICK, 600 * TICK, 140000 * TICK}, /* in all levels */
+        {5 * TICK, 10 * TICK, 11 * TICK},  {10 * TICK, 600 * TICK, 140000 * TICK}, /* in several levels */
     };
     for (size_t i = 0; i < COUNT_OF(orders) * COUNT_OF(deadlines_ns) * 3; i++) {
         verge_wheel *wheel = wheel_with(orders[i % COUNT_OF(orders)], 0);
@@ -274,7 +274,7 @@ static void a_slot_with_idle_nodes_comes_down_by_and_by(void **state) {
     wheel_end(wheel);
 }
 
-/* poll_to_next with a work limit returns the next timer, with idle nodes and without. */
+/* poll_to_next with a work limit returns timers that are due, although there are many idle nodes. */
 static void poll_to_next_returns_what_is_due_beside_idle_nodes(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_with(VERGE_ORDER_ANY, 1000);

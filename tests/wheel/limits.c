@@ -214,7 +214,7 @@ static void a_slot_is_drained_over_the_time_before_it(void **state) {
     wheel_end(wheel);
 }
 
-/* A long slot is also drained evenly over all of that time, with a work limit and without. */
+/* A long slot is also drained evenly over the whole block before it, with a work limit and without. */
 static void a_long_slot_is_drained_evenly(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096, START = 3 * SLOT };
@@ -253,7 +253,7 @@ static void a_long_slot_is_drained_evenly(void **state) {
     }
 }
 
-/* As above, in a wheel that was used before, at later times, and has given back its levels. */
+/* As above, in a wheel that was used at later times before, and that compact has made narrow. */
 static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
     (void)state;
     enum { COUNT = 6400, SLOT = 4096 };
@@ -277,7 +277,7 @@ static void a_slot_is_drained_over_time_after_a_new_start(void **state) {
     wheel_end(wheel);
 }
 
-/* As above, with slots of two ticks. */
+/* As above, with slots of two ticks: about half of the nodes move before the slot begins. */
 static void a_short_slot_is_drained_before_it(void **state) {
     (void)state;
     enum { COUNT = 6400, START = 10 };
@@ -306,8 +306,8 @@ static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to
     return most;
 }
 
-/* However many nodes a slot has for each tick, no poll drains more than two portions. This also holds if idle nodes are
- * dropped meanwhile. */
+/* However many nodes a slot has for each tick, no poll drains more than two portions. This also holds if compact is
+ * called meanwhile. */
 static void a_dense_slot_is_drained_evenly(void **state) {
     (void)state;
     enum { START = 5 * SLOT_OF_512 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * G3, G7 when memory runs out: a scenario with every kind of call is run again and again, and each time another
- * allocation fails. A call that fails returns -ENOMEM and changes nothing. No timer is lost, and no memory leaks.
+ * G3, G7 when memory runs out: a scenario with many kinds of calls is run again and again. Each time, another
+ * allocation fails, or all allocations from another one on. A call that fails returns -ENOMEM and changes nothing. No
+ * timer is lost, and no memory leaks.
  */
 #include "wheel/support.h"
 
@@ -18,7 +19,7 @@ struct scenario {
         uint64_t deadline_ns;
         bool pending;
     } timers[TIMERS_MAX];
-    size_t count; /* of timers ever scheduled */
+    size_t count; /* of timers ever started */
     size_t pending;
 };
 

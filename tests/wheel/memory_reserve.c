@@ -148,8 +148,8 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* While the cursor comes closer to their tick, each timer is moved to an earlier time and back. Its tick is in a lower
- * level by then. The reserved room is enough. */
+/* While the cursor comes closer to their tick, each timer is moved to an earlier time and back. The reserved room is
+ * enough. */
 static void timers_of_one_tick_in_several_levels(void **state) {
     (void)state;
     enum { COUNT = 20000, AT_ONCE = 100, LEVEL_START = 1 << 24 };
@@ -203,7 +203,8 @@ static void too_much_is_an_error(void **state) {
     tear_down(&fixture);
 }
 
-/* Memory runs out in the middle of a reserve: what it had allocated goes back, except the array of slabs. */
+/* Memory runs out in the middle of a reserve: what it had allocated goes back, except the array of slabs and what the
+ * first slab has grown by. */
 static void a_reserve_that_fails_keeps_nothing(void **state) {
     (void)state;
     for (uint64_t calls = 1; calls < 3000; calls += 97) {

@@ -7,7 +7,7 @@ enum {
     SLAB = VERGE__SLAB_NODES,
 };
 
-/* Each timer that ends gives back at most one slab, until few slabs are empty. */
+/* Each timer that ends gives back at most one slab. In the end, only the first slab is left. */
 static void one_slab_at_a_time(void **state) {
     (void)state;
     enum { SLABS = 200 };
@@ -49,7 +49,7 @@ static void compact_gives_back_all_slabs_at_once(void **state) {
     wheel_end(wheel);
 }
 
-/* The first slab doubles in size while it is the only one. When it is full, one slab is added each time. */
+/* The first slab doubles in size, up to 512 nodes. When it is full, one slab is added each time. */
 static void the_first_slab_doubles(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -64,7 +64,7 @@ static void the_first_slab_doubles(void **state) {
     wheel_end(wheel);
 }
 
-/* The same load takes the same memory each time, and leaves the same. */
+/* From the second time on, the same load takes the same memory. In the end, as much is left as after the first time. */
 static void a_load_that_comes_back_takes_no_more(void **state) {
     (void)state;
     static verge_timer timers[64 * SLAB];

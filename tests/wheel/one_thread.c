@@ -69,7 +69,7 @@ static void callbacks_may_lend_the_wheel(void **state) {
     wheel_end(wheel);
 }
 
-/* ---- what is not allowed: the allocator uses the wheel, while it is called from inside ---- */
+/* ---- what is not allowed: a call of the wheel allocates, and the allocator uses the wheel on another thread ---- */
 
 static verge_wheel *shared;
 static void (*use_inside)(verge_wheel *wheel);
@@ -89,7 +89,7 @@ static void release(void *context, void *memory, size_t size) {
     verge_allocator_default()->release(verge_allocator_default()->context, memory, size);
 }
 
-/* One function for each call of a wheel. */
+/* One function for each call of a wheel that checks the thread. */
 static verge_timeout one_timeout;
 static verge_timer one_timer;
 
@@ -184,7 +184,7 @@ static void two_threads_inside_are_noticed(void **state) {
     }
 #else
     (void)uses;
-    const int status = status_of_child(use_next_wakeup); /* which changes nothing */
+    const int status = status_of_child(use_next_wakeup); /* a call that changes nothing */
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 2);
 #endif

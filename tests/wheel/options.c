@@ -186,7 +186,7 @@ static void sixteen_levels_reach_the_end_of_time(void **state) {
     wheel_end(wheel);
 }
 
-/* With few timers and with many. With few, each level is made of several narrow ones. */
+/* At first, the calendar is narrow. After a reserve, it has the levels of the options. */
 static void levels_of_one_width_reach_the_end_of_time(void **state) {
     (void)state;
     for (uint8_t width = 1; width <= 14; width++) {

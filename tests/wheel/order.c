@@ -13,8 +13,8 @@ static verge_wheel *wheel_ordered(verge_order order, size_t work_limit) {
     return wheel_new(&options);
 }
 
-/* Timers in a few hundred ticks on all levels, with several timers for each tick. Their numbers are in the order in
- * which they were scheduled. */
+/* Timers in more than a hundred ticks on several levels, with several timers for each tick. Their numbers are in the
+ * order in which they were started. */
 static void schedule_scattered(verge_wheel *wheel, struct verge_test_random *random) {
     for (uintptr_t i = 1; i <= TIMERS; i++) {
         const uint64_t ticks = UINT64_C(1) << verge_test_below(random, 30);
@@ -81,8 +81,8 @@ static void ticks_ascend(void **state) {
 
 static void fifo_after_a_cascade(void **state) {
     (void)state;
-    /* The second timer is scheduled when the tick is near: it is filed in the lowest level, to which the first timer
-     * comes down. */
+    /* Two timers are started when the tick is nearer. So they may be in a lower level, to which the first timer comes
+     * down. */
     for (uint64_t distance = 1; distance < 5000; distance = distance * 3 / 2 + 1) {
         verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
         const uint64_t deadline_ns = 5000 * TICK;
@@ -159,8 +159,7 @@ static void the_past_precedes_what_comes_due_later(void **state) {
     }
 }
 
-/* While a tick is being sorted, there are several sorted lists. The timers of one list are cancelled between two
- * polls. */
+/* The first poll has sorted all timers of a tick. A part of them is cancelled before the next poll. */
 static void cancelled_lists_leave_the_order_alone(void **state) {
     (void)state;
     enum { COUNT = 150 };

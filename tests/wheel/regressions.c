@@ -4,7 +4,7 @@
 
 enum { SLAB = 512 };
 
-/* A timer uses an idle node. When the node comes up, it may have to go to a level that has no memory yet. */
+/* A timer uses an idle node. When the node comes up, it is filed again, in a higher level. */
 static void an_idle_node_is_used_and_filed_again_far_away(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -199,7 +199,7 @@ static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     wheel_end(wheel);
 }
 
-/* A slot of 2^36 ticks is drained. A timer in it was moved to a later slot of a level above. */
+/* A slot of 2^35 ticks is drained. A timer in it was moved to a later slot of a level above. */
 static void a_far_timer_that_was_moved_farther_stays_above(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
@@ -273,7 +273,7 @@ static void a_tick_of_which_half_is_cancelled(void **state) {
 
 enum { MOVED = 1, OTHER = 2, TICKS = 8 };
 
-/* A wheel of 1 or 2 ns, some ticks before one of the last below 2^63. */
+/* A wheel that starts 1,000 ticks before `tick`. */
 static verge_wheel *wheel_before(uint64_t precision_ns, uint64_t tick) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.precision_ns = precision_ns;
@@ -313,7 +313,7 @@ static void move_to_the_past(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* A timer is due in a run, and is set for the past in this run before it was handed out. It comes out in a later
+/* A timer is due in a run, and is reset to a past time in this run before it was handed out. It comes out in a later
  * run. */
 static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     (void)state;
@@ -331,7 +331,7 @@ static void a_timer_set_in_a_run_comes_out_in_a_later_one(void **state) {
     }
 }
 
-/* A narrow level far up: its slots are 2^28 ticks wide, so their ticks need more than 32 bits. */
+/* A level of few slots far up: by the options, its slots are 2^28 ticks wide, so their ticks need more than 32 bits. */
 static void a_narrow_level_far_up_knows_its_lists(void **state) {
     (void)state;
     static const uint8_t bits[] = {14, 14, 3, 0};

@@ -29,7 +29,7 @@ static void assert_in_time(verge_wheel *wheel, uint64_t deadline_ns, uint64_t re
     assert_int_equal(number_of_expiry(&out[0]), NEW);
 }
 
-/* Three timers are due, and one was handed out. Then the new timer is scheduled. */
+/* Three timers are due, and one was handed out. Then the new timer is started. */
 static void coarse_and_in_time_while_there_is_a_backlog(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(gaps_ns) * COUNT_OF(delays_ns) * COUNT_OF(orders); i++) {
@@ -69,7 +69,7 @@ static void schedule_another(void *context, const verge_expiry *expiry) {
     }
 }
 
-/* After a long time without a poll, the function of a run schedules the new timer. Then the run goes on with other due
+/* After a long time without a poll, the function of a run starts the new timer. Then the run goes on with other due
  * timers. */
 static void coarse_and_in_time_from_the_function_of_a_run(void **state) {
     (void)state;
@@ -341,8 +341,8 @@ static int note_earliest(void *context, const verge_expiry *timer) {
     return 0;
 }
 
-/* Two timers, and a poll with a limit of 1. The other timer is moved to its deadline before that poll, after it, or not
- * at all. */
+/* Two timers, and a poll with a limit of 1. One of the timers is moved to its final deadline before that poll, after
+ * it, or not at all. */
 static void strict_poll_to_next_goes_on(void **state) {
     (void)state;
     static const uint64_t deadlines_ns[] = {1000, 1023, 1024, 2047, 2048, 2100, 2499, 2500, 2501, 3071, 3072, 5000};
@@ -381,8 +381,7 @@ static void strict_poll_to_next_goes_on(void **state) {
 
 /* ---- G8: no timer costs more than a move through the levels, whatever a backlog does ---- */
 
-/* There is always a backlog, while time passes the reach of the levels several times, and timers are scheduled each
- * time. */
+/* There is always a backlog, while time passes the reach of the levels many times. A timer is started each time. */
 static void a_kept_backlog_makes_no_timer_dearer(void **state) {
     (void)state;
     static const verge_wheel_preset presets[] = {VERGE_PRESET_TWO_LEVEL, VERGE_PRESET_THREE_LEVEL};
@@ -420,7 +419,7 @@ static void coverage_is_what_a_level_covers(void **state) {
     verge_wheel_options options = options_of_levels(1024, bits);
     for (uint64_t now_ns = 0; now_ns < UINT64_C(3) * 1024; now_ns += 171) {
         verge_wheel *wheel = wheel_new(&options);
-        assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* it has the levels of its options then */
+        assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
         assert_quiet(wheel, now_ns);
         for (size_t level = 0; level < 2; level++) {
             const uint64_t coverage_ns = verge_wheel_coverage(wheel, level);
@@ -440,7 +439,7 @@ static void coverage_is_what_a_level_covers(void **state) {
     }
 }
 
-/* If a wheel accepts a start time, timers can be scheduled from there, and come out. */
+/* If a wheel accepts a start time, timers can be started from there, and come out. */
 static void a_start_leaves_time_for_a_timer(void **state) {
     (void)state;
     static const uint64_t precisions_ns[] = {1, 2, 1024, TICK, UINT64_C(1) << 40};
@@ -484,7 +483,7 @@ static void a_long_timer_that_fired_is_gone(void **state) {
     wheel_end(wheel);
 }
 
-/* If the past is rejected, a window that is partly in the future is still accepted. */
+/* If the past is rejected, a window that is not wholly in the past is still accepted. */
 static void a_window_that_is_not_over_is_accepted(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);

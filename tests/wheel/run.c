@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verge_wheel_run: a function is called for each due timer, and may make any call on the wheel. Each test runs with all
- * kinds of wheel: plain, ordered, coarse, with a work limit; a tick at a time, and many ticks at once.
+ * verge_wheel_run: a function is called for each due timer, and may make any call on the wheel. Most tests run with all
+ * kinds of wheel: plain, ordered, coarse, and with a work limit.
  */
 #include "wheel/timeouts.h"
 
@@ -18,7 +18,7 @@ static verge_wheel *wheel_of_kind(size_t kind) {
     return wheel_new(&options);
 }
 
-/* Which timers were called for, and what the function does. */
+/* For which timers the function was called, and what it works with. */
 struct calls {
     verge_wheel *wheel;
     size_t count;
@@ -328,7 +328,7 @@ static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
     }
 }
 
-/* In one call of the function, timers are set for the past and cancelled, again and again. Idle nodes stay bounded
+/* In one call of the function, timers are started for the past and cancelled, again and again. Idle nodes stay bounded
  * (W3). */
 static void set_and_cancel(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
@@ -378,7 +378,7 @@ static void compact_within(void *context, const verge_expiry *expiry) {
     verge_wheel_compact(calls->wheel);
 }
 
-/* The function is called once for each timer, even if other calls move time meanwhile. */
+/* Each timer comes out once, from the run or from a poll inside it, even if that poll moves time. */
 static void functions_may_poll_and_run(void **state) {
     (void)state;
     static void (*const functions[])(void *, const verge_expiry *) = {poll_within, compact_within};
@@ -477,7 +477,7 @@ static void count_only(void *context, const verge_expiry *expiry) {
     ++*(size_t *)context;
 }
 
-/* Idle nodes are dropped at the end of a run. If the work limit is reached before, the next run drops them. */
+/* A run does not look at idle nodes of later ticks. The work of each run is within the limit. */
 static void a_run_that_did_its_work_does_no_more(void **state) {
     (void)state;
     enum { COUNT = 8000, LIMIT = 7 };
@@ -516,7 +516,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
             verge_expiry out[ROOM];
             verge_wheel *wheel = wheel_of_kind(0);
             struct calls *calls = calls_for(wheel);
-            assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* it has the levels of its options then */
+            assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
             for (uintptr_t j = 0; j < count; j++) {
                 if (j == counts[i].upper) {
                     assert_quiet(wheel, (UPPER_START - 20) * TICK);

@@ -58,7 +58,8 @@ static inline uintptr_t number_of_expiry(const verge_expiry *expiry) {
 #define TEST_SLOW_BUILD 0
 #endif
 
-/* A number of repetitions, scaled: to a tenth under a sanitizer, or by VERGE_TEST_SCALE, if that is set. */
+/* A number of repetitions, scaled: to a tenth under a sanitizer, or by VERGE_TEST_SCALE, if that is set. At least
+ * 100. */
 static inline size_t test_scaled(size_t count) {
     const char *text = getenv("VERGE_TEST_SCALE");
     const double factor = text != NULL && *text != '\0' ? strtod(text, NULL) : TEST_SLOW_BUILD ? 0.1 : 1.0;
@@ -192,7 +193,7 @@ static inline struct snapshot snapshot_of(verge_wheel *wheel) {
     memset(&snapshot, 0, sizeof(snapshot));
     snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file nodes again, which is counted */
     snapshot.stats = stats_of(wheel);
-    memset((unsigned char *)&snapshot.stats + sizeof(size_t), 0, /* padding, where a size is small */
+    memset((unsigned char *)&snapshot.stats + sizeof(size_t), 0, /* padding, if a size_t has 4 bytes */
            offsetof(verge_wheel_stats, timers) - sizeof(size_t));
     snapshot.now_ns = verge_wheel_now(wheel);
     snapshot.start_ns = verge_wheel_start_time(wheel);

@@ -29,7 +29,7 @@ static void a_life(void **state) {
         assert_quiet(wheel, 80 * TICK);
         timeout_start(wheel, timeout, 90 * TICK);
         assert_well(wheel);
-        timeout_end(wheel, timeout); /* while it is set */
+        timeout_end(wheel, timeout); /* while it is pending */
         assert_int_equal(verge_wheel_count(wheel), 0);
         assert_quiet(wheel, 100 * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
@@ -40,7 +40,7 @@ static void a_life(void **state) {
     }
 }
 
-/* Zeroed memory is a timeout that is not set. */
+/* Zeroed memory is a timeout that is not started. */
 static void zeroed_memory_is_not_set(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(timeout_orders); order++) {
@@ -60,7 +60,7 @@ static void zeroed_memory_is_not_set(void **state) {
     }
 }
 
-/* A timeout that was cleared, or returned by a poll, may be used with another wheel. */
+/* A timeout that was cancelled, or returned by a poll, may be used with another wheel. */
 static void from_wheel_to_wheel(void **state) {
     (void)state;
     verge_wheel *wheels[] = {wheel_new(NULL), wheel_new(NULL)};
@@ -71,7 +71,7 @@ static void from_wheel_to_wheel(void **state) {
         timeout_start(wheel, timeout, now_ns + 5 * TICK);
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
         timeout_start(wheel, timeout, now_ns + 9 * TICK);
-        if (i % 3 == 0) { /* its node may stay in the wheel; clear withdraws it */
+        if (i % 3 == 0) { /* its node may stay in the wheel; cancel withdraws it */
             timeout_pause(wheel, timeout);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         } else {
@@ -149,7 +149,7 @@ static void order_beside_handles(void **state) {
     }
 }
 
-/* Timeouts that are sorted already are cleared and set again, moved, or freed, and their memory is used again. */
+/* Timeouts that are sorted already are cancelled and started again, moved, or freed, and their memory is used again. */
 static void changed_while_it_is_sorted(void **state) {
     (void)state;
     for (size_t i = 1; i < COUNT_OF(timeout_orders); i++) {
@@ -295,7 +295,7 @@ static void poll_exact_and_to_next(void **state) {
     }
 }
 
-/* ---- clear, start, iterate ---- */
+/* ---- cancel_all, the wheel's start, iterate ---- */
 
 static void clear_of_the_wheel(void **state) {
     (void)state;
@@ -316,7 +316,7 @@ static void clear_of_the_wheel(void **state) {
         assert_int_equal(verge_timeout_deadline(pending), VERGE_NEVER);
         assert_int_equal(verge_timeout_cancel(wheel, pending), -ENOENT);
         assert_well(wheel);
-        timeout_start(wheel, idle, 1500 * TICK); /* the wheel has forgotten them */
+        timeout_start(wheel, idle, 1500 * TICK); /* the wheel has forgotten all three */
         timeout_start(wheel, pending, 1600 * TICK);
         timeout_start(wheel, cleared, 1700 * TICK);
         assert_well(wheel);
@@ -330,7 +330,8 @@ static void clear_of_the_wheel(void **state) {
     }
 }
 
-/* Idle nodes do not keep the start from being moved. Their old deadlines, which come again, have no effect. */
+/* The wheel's start cannot be moved while a timeout is pending. Afterwards, the old deadlines come again, without
+ * effect. */
 static void another_start(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 10000 * TICK);
@@ -383,7 +384,7 @@ struct visit {
     bool changes;
 };
 
-/* Ends the visited timeout and the next one, and sets another. */
+/* Ends the visited timeout, and starts another. */
 static void change_on_the_way(struct visit *visit, size_t number) {
     for (size_t i = number; i < number + 2 && i < COUNT_OF(visit->timeouts); i++) {
         if (visit->timeouts[i] != NULL) {

@@ -35,7 +35,7 @@ static void assert_stranger(verge_wheel *wheel, verge_timeout *stranger, uint64_
     assert_unchanged(wheel, &before);
 }
 
-/* Zeroed memory is no pending timeout, at every start time of a wheel, and beside other timeouts. */
+/* Zeroed memory is no pending timeout, at every start time of a wheel, and beside another timeout. */
 static void zeroed_memory(void **state) {
     (void)state;
     static const uint64_t starts_ns[] = {0, 1, HOUR, UINT64_C(1) << 36, UINT64_MAX / 2};
@@ -64,12 +64,12 @@ static void clear_of_what_is_not_set(void **state) {
     verge_wheel *wheel = wheel_new(NULL);
     verge_timeout *timeout = timeout_new(1);
     struct snapshot before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* never set */
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* never started */
     assert_unchanged(wheel, &before);
     timeout_start(wheel, timeout, HOUR);
     timeout_cancel(wheel, timeout);
     before = snapshot_of(wheel);
-    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* cleared */
+    assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT); /* cancelled */
     assert_unchanged(wheel, &before);
     timeout_start(wheel, timeout, 2 * HOUR);
     assert_strikes(wheel, 3 * HOUR, timeout, 1);

@@ -100,7 +100,7 @@ static void they_take_nothing(void **state) {
 }
 
 /* All timeouts of a backlog are freed before they were handed out, whether they were sorted already or not. Then
- * nothing is due, few idle nodes are left, and timeouts that are set later come out. */
+ * nothing is due, few idle nodes are left, and timeouts that are started later come out. */
 static void a_backlog_that_is_freed(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -137,7 +137,7 @@ static void a_backlog_that_is_freed(void **state) {
     }
 }
 
-/* Timeouts are set, and freed before they are due, as the timeouts of requests are. */
+/* Timeouts are started, and freed before they are due, as the timeouts of requests are. */
 static void many_lives_take_no_more(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -165,7 +165,8 @@ static void many_lives_take_no_more(void **state) {
     }
 }
 
-/* Timeouts take no node of the table. So the nodes of timers that have ended go back, however many timeouts are set. */
+/* Timeouts take no node of the table. So the nodes of timers that have ended go back, however many timeouts are
+ * pending. */
 static void records_go_while_timeouts_stay(void **state) {
     (void)state;
     enum { COUNT = 200000, RECORDS_KEPT = 512 };
@@ -190,7 +191,7 @@ static void records_go_while_timeouts_stay(void **state) {
 
 /* ---- what timeouts leave behind ---- */
 
-/* Each timeout is set for one past time after the other, beside some timeouts that are not past. */
+/* Each timeout is started for one past time after the other, alone, and beside timeouts that are not past. */
 static void storm_of_sets_in_a_backlog(void **state) {
     (void)state;
     enum { COUNT = 20000, OTHERS_MAX = 130, ROUNDS = 3 };
@@ -270,7 +271,7 @@ static void storm_of_frees(void **state) {
     }
 }
 
-/* Each timeout that is set comes out once, whatever became of idle nodes meanwhile. */
+/* Each timeout that is started comes out once. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -278,7 +279,7 @@ static void none_is_lost_in_a_storm(void **state) {
     struct verge_test_random random = verge_test_random_from(verge_test_seed(3));
     for (size_t i = 0; i < 2 * COUNT_OF(orders); i++) {
         struct fixture fixture;
-        verge__idle_max = i < COUNT_OF(orders) ? 8 : VERGE__IDLE_MAX; /* few: most are withdrawn */
+        verge__idle_max = i < COUNT_OF(orders) ? 8 : VERGE__IDLE_MAX; /* 8: fewer idle nodes are allowed */
         set_up(&fixture, orders[i % COUNT_OF(orders)], COUNT);
         make_all(&fixture);
         for (size_t round = 0; round < test_scaled(300) / 10; round++) {
@@ -320,7 +321,7 @@ static void none_is_lost_in_a_storm(void **state) {
 
 /* ---- when memory is refused ---- */
 
-/* There is no memory. Each timeout can still be set, and moved to any time, and comes out in time. Starts of timers
+/* There is no memory. Each timeout can still be started, and moved to any time, and comes out in time. Starts of timers
  * with handles fail, and do not disturb the timeouts. */
 static void set_without_memory(void **state) {
     (void)state;
@@ -362,7 +363,7 @@ static void set_without_memory(void **state) {
         }
         assert_true(failures > 100);
         assert_well(fixture.wheel);
-        /* A clock that jumps by years costs no more than it does with memory (G8). */
+        /* A clock that jumps by years costs little work (G8). */
         set(&fixture, 0, verge_wheel_now(fixture.wheel) + 10 * YEAR);
         const uint64_t later_ns = verge_wheel_now(fixture.wheel) + 9 * YEAR;
         uint64_t work = 0;
@@ -372,7 +373,7 @@ static void set_without_memory(void **state) {
             work += stats_of(fixture.wheel).last_poll_work;
         } while (verge_wheel_has_backlog(fixture.wheel));
         assert_in_range(work, 1, 100 * fixture.count);
-        /* All timeouts are set at once, each for a tick of its own. */
+        /* All timeouts are started at once, each for a tick of its own. */
         const uint64_t now_ns = verge_wheel_now(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             set(&fixture, i, now_ns + (2 + i * 3) * TICK);
@@ -392,8 +393,7 @@ static void set_without_memory(void **state) {
     }
 }
 
-/* After a reserve, all pending timers may be timeouts, or some of them. No start allocates, whatever is cleared
- * meanwhile. */
+/* After verge_timeout_reserve, no start and no poll allocates, whatever is cancelled meanwhile. */
 static void no_allocation_after_reserve(void **state) {
     (void)state;
     enum { ROOM = 1000 };

@@ -102,8 +102,8 @@ static void another_in_the_memory_of_the_backlog(void **state) {
     }
 }
 
-/* A backlog holds the cursor back. Timeouts beyond the reach of the cursor wait, are cleared, are set again, and
- * end. */
+/* A backlog holds the cursor back. Timeouts beyond the reach of the cursor wait, are paused or cancelled, are started
+ * again, and end. */
 static void beyond_the_cursor(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -144,7 +144,7 @@ static void beyond_the_cursor(void **state) {
     }
 }
 
-/* In a coarse wheel, a timeout that is cleared and set again is late by less than the resolution of its level. */
+/* In a coarse wheel, a timeout that is paused and started again is late by less than the resolution of its level. */
 static void in_a_coarse_wheel(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);
@@ -169,7 +169,7 @@ static void in_a_coarse_wheel(void **state) {
     wheel_end(wheel);
 }
 
-/* Objects are freed right after clear. AddressSanitizer notices accesses to freed memory. */
+/* Objects are freed right after cancel. AddressSanitizer notices accesses to freed memory. */
 static void clear_is_enough_before_free(void **state) {
     (void)state;
     enum { COUNT = 300 };
@@ -212,7 +212,7 @@ static void clear_is_enough_before_free(void **state) {
 
 /* ---- nodes that stay ---- */
 
-/* A timeout that is pushed back, or stopped and set again, stays where it is. */
+/* A timeout that is pushed back, or paused and started again, stays where it is. */
 static void set_later_moves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -246,7 +246,7 @@ static void set_later_moves_nothing(void **state) {
     wheel_end(wheel);
 }
 
-/* While a timeout is stopped, its idle node may be dropped. A later start does not count on the node. */
+/* While a timeout is paused, its idle node may be dropped. A later start does not count on the node. */
 static void a_dropped_node_is_not_adopted(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
@@ -261,7 +261,7 @@ static void a_dropped_node_is_not_adopted(void **state) {
     assert_strikes(wheel, 1100 * TICK, timeout, 1);
     timeout_start(wheel, timeout, 2000 * TICK);
     timeout_pause(wheel, timeout);
-    assert_quiet(wheel, 2500 * TICK); /* it came up, idle */
+    assert_quiet(wheel, 2500 * TICK); /* the node came up, idle */
     assert_int_equal(stats_of(wheel).linked, 0);
     timeout_start(wheel, timeout, 3000 * TICK);
     assert_well(wheel);

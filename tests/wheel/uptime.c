@@ -13,7 +13,7 @@ static const uint64_t starts_ns[] = {
     (UINT64_C(1) << 36) + 12345,
     20 * HOUR,
     UINT64_C(1785542400) * SECOND, /* a wall clock */
-    (UINT64_C(1) << 52) - 1,       /* the last ns of tick 2^32 - 1 */
+    (UINT64_C(1) << 52) - 1,       /* the last ns of interval 2^32 - 1 */
     UINT64_C(1) << 52,
     (UINT64_C(1) << 63) - 1,
     UINT64_C(1) << 63,
@@ -24,7 +24,7 @@ static const uint64_t deltas_ns[] = {
     1, TICK - 1, TICK, TICK + 1, 10 * MS, 63 * TICK, 64 * TICK, 65 * TICK, SECOND, MINUTE, 17 * MINUTE,
 };
 
-/* Schedules one timer at each distance. Each fires at its tick, and not before. */
+/* Starts one timer at each distance. Each fires at its tick and not before; in a coarse wheel, within 2^36 ns. */
 static void assert_ticks_along(verge_wheel *wheel, bool coarse) {
     const uint64_t start_ns = verge_wheel_now(wheel);
     for (size_t i = 0; i < COUNT_OF(deltas_ns); i++) {
@@ -148,7 +148,7 @@ static void the_end_of_time(void **state) {
         assert_quiet(wheel, UINT64_MAX);
         assert_int_equal(verge_wheel_count(wheel), 2);
         assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-        /* Time is over, but the past is still there. */
+        /* After the last tick, a timer for the past still comes out. */
         assert_fires(wheel, UINT64_MAX, schedule(wheel, start_ns, 3));
         assert_well(wheel);
         verge_wheel_destroy(wheel);
@@ -179,7 +179,7 @@ static void a_start_in_the_last_tick(void **state) {
     }
 }
 
-/* Deadlines beyond the last tick are accepted, in every order, and are pending for ever. */
+/* Timers with deadlines beyond the last tick are accepted, in wheels of every order, and stay pending for ever. */
 static void for_ever(void **state) {
     (void)state;
     static const uint64_t late_starts_ns[] = {0, HOUR, UINT64_MAX / 2, UINT64_MAX - HOUR};
@@ -193,7 +193,7 @@ static void for_ever(void **state) {
         verge_timer timers[2];
         for (size_t k = 0; k < 2; k++) {
             assert_int_equal(verge_timeout_start(wheel, &timeouts[k], VERGE_NEVER - k), 0);
-            assert_true(verge_timeout_deadline(&timeouts[k]) != VERGE_NEVER); /* it is set */
+            assert_true(verge_timeout_deadline(&timeouts[k]) != VERGE_NEVER); /* it is pending */
             timers[k] = schedule(wheel, VERGE_NEVER - k, k);
         }
         assert_int_equal(verge_wheel_count(wheel), 4);
@@ -204,7 +204,7 @@ static void for_ever(void **state) {
         assert_int_equal(verge_wheel_reset(wheel, moved, VERGE_NEVER), 0);
         assert_int_equal(verge_wheel_reset(wheel, back, options.start_ns + 3 * MINUTE), 0);
         assert_fires(wheel, options.start_ns + 4 * MINUTE, back);
-        assert_true(verge_wheel_next_deadline(wheel) > UINT64_MAX - 2 * TICK); /* it finds the first, and remembers */
+        assert_true(verge_wheel_next_deadline(wheel) > UINT64_MAX - 2 * TICK); /* it remembers the first deadline */
         assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
         assert_well(wheel);
         assert_quiet(wheel, VERGE_NEVER - 1);
@@ -242,7 +242,7 @@ static void coarse_up_to_the_end(void **state) {
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         const verge_timer largest = schedule(wheel, largest_ns, 1);
         assert_quiet(wheel, largest_ns - 1);
-        assert_fires(wheel, UINT64_MAX, largest); /* what is accepted comes out */
+        assert_fires(wheel, UINT64_MAX, largest); /* a timer that was accepted comes out */
         wheel_end(wheel);
     }
 }

@@ -68,7 +68,7 @@ int bitmap_wheel_reschedule(struct bitmap_wheel *wheel, struct ring_node *node, 
     return bitmap_wheel_schedule(wheel, node, deadline_ns);
 }
 
-/* Returns the slots of a level that time passes between two positions, including the last, as bits. */
+/* Returns the slots of a level from one position to another, including both, as bits. */
 static uint64_t passed_slots(uint64_t from, uint64_t to) {
     uint64_t count = to - from;
     if (count >= SLOT_COUNT) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/wheel/baseline/bitmap_wheel.h - the data structure of William Ahern's timeout.c, written anew from its
- * description: 4 levels of 64 slots, one bit for each slot, one word for each level. An update finds all slots that
+ * description: 4 levels of 64 slots, one bit for each slot, one word for each level. An advance finds all slots that
  * time has passed by their bits, and files their timers again. Due timers go to the list of expired ones.
  */
 #ifndef BENCH_BITMAP_WHEEL_H

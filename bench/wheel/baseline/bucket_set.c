@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bucket_set.h"
 
-enum { LAST = BUCKET_SET_COUNT - 1 }; /* the list of timers that are due at once */
+enum { LAST = BUCKET_SET_COUNT - 1 }; /* the list of timers whose tick has come */
 
 void bucket_set_init(struct bucket_set *set, uint64_t start_ns) {
     set->last_tick = start_ns >> RING_TICK_SHIFT;
@@ -12,7 +12,8 @@ void bucket_set_init(struct bucket_set *set, uint64_t start_ns) {
     }
 }
 
-/* Returns how many leading bits a tick has in common with the last one. A tick with a lower index is further away. */
+/* Returns how many leading bits a tick has in common with last_tick; LAST if it has come. A tick with a lower index is
+ * further away. */
 static inline unsigned index_of(const struct bucket_set *set, uint64_t tick) {
     return tick <= set->last_tick ? (unsigned)LAST : (unsigned)__builtin_clzll(tick ^ set->last_tick);
 }

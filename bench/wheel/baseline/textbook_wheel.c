@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * It does what good implementations do. A slot head is one pointer: a node has the address of the pointer that points
- * to it, as in an hlist of Linux. The highest bit tells the level. To move a timer to its present tick does nothing. An
- * empty wheel jumps to the target.
+ * This wheel does what good implementations do. A slot head is one pointer: a node has the address of the pointer that
+ * points to it, as in an hlist of Linux. The highest bit tells the level. To move a timer to its present tick does
+ * nothing. An empty wheel jumps to the target.
  */
 #include "textbook_wheel.h"
 
@@ -136,7 +136,7 @@ static __attribute__((noinline)) void go_through(struct textbook_wheel *wheel, u
     }
 }
 
-/* Passes ticks in which nothing is to be done here: so no registers need to be saved for them. */
+/* Passes ticks without work in this short loop: so no registers need to be saved for them. */
 void textbook_wheel_advance(struct textbook_wheel *wheel, uint64_t now_ns, textbook_wheel_fired *on_fired,
                             void *context) {
     uint64_t target_tick = now_ns >> TICK_SHIFT;

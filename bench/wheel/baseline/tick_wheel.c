@@ -81,7 +81,7 @@ void tick_wheel_advance(struct tick_wheel *wheel, uint64_t now_ns, ring_fired *o
     }
 }
 
-/* Looks at all slots, level after level. */
+/* Looks at the slots of each level, up to the first one that is used. */
 uint64_t tick_wheel_next(const struct tick_wheel *wheel) {
     uint64_t next_tick = UINT64_MAX;
     for (unsigned level = 0; level < LEVEL_COUNT; level++) {

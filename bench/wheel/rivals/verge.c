@@ -69,7 +69,7 @@ static void *handle_create(const struct bench_setup *setup) {
     return create(setup, verge_wheel_reserve);
 }
 
-/* An object has its timer all its life. A timeout that is not pending starts as zeroes. */
+/* Each object has one timeout for all of its life. The timeout starts as zeroes: it is not pending. */
 static void *timeout_create(const struct bench_setup *setup) {
     struct adapter *adapter = create(setup, verge_timeout_reserve);
     for (uint32_t id = 0; id < setup->id_count; id++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * churn: each operation cancels the oldest timer and schedules it for now + 10 s, as request timeouts do.
- * churn-rand: the victim is random and the duration uniform over 1..30 s. A victim that has fired is just scheduled.
+ * churn-rand: the timer is random and the duration uniform over 1..30 s. A timer that has fired is just scheduled.
  * reset: a random timer is moved to now + 60 s, as idle timeouts of connections are.
  */
 #include "../random.h"
@@ -73,8 +73,8 @@ static void run_reset(struct bench_case *run) {
     bench_stream_run(run, &reset_stream);
 }
 
-/* The warm-up lasts more than 10 s, until the slots that were filled first come up. The measurement is as long or
- * longer, as slots do not come up evenly. */
+/* The warm-up lasts 11 s: until the slots that were filled first have come up. The measurement lasts 10 or 20 s, as
+ * slots do not come up evenly. For slow rivals, both are 8 times shorter. */
 static void plan_churn(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t measured_count = plan->quick || n >= 10000000 ? 10000000 : 20000000;
@@ -99,8 +99,8 @@ static void plan_churn_rand(struct bench_plan *plan) {
     }
 }
 
-/* The fill has deadlines all over the 60 s. So timers that were filed early come up all the time, as after a long run
- * of such a load. */
+/* The deadlines of the fill are spread over the 60 s. So timers that were moved since come up at their old places all
+ * the time, as after a long run of such a load. */
 static void plan_reset(struct bench_plan *plan) {
     uint32_t n = plan->id_count = plan->timer_count;
     size_t warm_count = bench_clamp((size_t)n * 2, 2000000, 20000000);

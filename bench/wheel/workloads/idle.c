@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* idle: N timers pending, uniform over 1 h .. 2 h ahead; nothing is due. At each tick: advance, and
- * ask for the next deadline. */
+/* idle: N timers pending, uniform over 1 h .. 2 h ahead; nothing is due. At each tick: advance, and ask when to advance
+ * next, if the rival can say. */
 #include <inttypes.h>
 
 #include "../fail.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mixed: a server's whole zoo of timeouts. One timer is started each microsecond, with a duration that is log-uniform
- * over 1 ms .. 24 h. 80 % are cancelled before they fire, at a random point of their duration but no later than a
- * horizon. The other 20 % fire: their durations are log-uniform up to the horizon. The horizon is chosen so that N
- * timers are pending in the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An operation is a start
- * together with the end of that timer.
+ * mixed: a server's whole zoo of timeouts. One timer is started each microsecond. 80 % have a duration that is
+ * log-uniform over 1 ms .. 24 h, and are cancelled before they fire: at a random point of this duration or of a
+ * horizon, whichever is shorter. The other 20 % fire: their durations are log-uniform from 1 ms to the horizon. The
+ * horizon is chosen so that N timers are pending in the steady state (1.8 ms at N = 1e3, 3.8 s at 1e6, 49 s at 1e7). An
+ * operation is a start together with the end of that timer.
  *
  * Operations come in batches of 20: all cancels of these 20 us, then 20 starts. An id is free for another start as soon
- * as it was cancelled, or 4 ms after its deadline.
+ * as its timer was cancelled, or about 4 ms after its deadline.
  */
 #include <math.h>
 #include <stdlib.h>

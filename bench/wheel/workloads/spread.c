@@ -8,7 +8,7 @@
 #include "../random.h"
 
 enum {
-    REPEATED_TIMER_COUNT = 100000, /* with repeat: so many timers are scheduled in total, or N if that is more */
+    REPEATED_TIMER_COUNT = 100000, /* with repeat: at most so many timers in total, or N if that is more */
     REPEAT_COUNT_MAX = 32,
     LATE_ADVANCE_COUNT = 4,          /* for rivals that fire a little late */
     LIMITED_ADVANCE_COUNT = 2000000, /* by then all timers must have fired in spite of the work limit */
@@ -100,7 +100,7 @@ static void advance_range(struct bench_case *run, const struct passes *passes, c
     }
 }
 
-/* Waits until the last deadline in real time. Only what comes after that is timed. */
+/* Waits in real time until all deadlines have passed. Of the expiry, only what comes after that is timed. */
 static void real_time_pass(struct bench_case *run, const struct passes *passes, struct pass *pass) {
     uint64_t last_ns = pass_time_ns(passes, pass, pass->advance_end - 1);
     run->rival->await(run->self, last_ns);

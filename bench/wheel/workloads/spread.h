@@ -9,10 +9,10 @@
 #include "../workload.h"
 
 struct bench_spread {
-    uint64_t span_ns;  /* no duration is longer */
+    uint64_t span_ns;  /* no duration is longer, but for less than 2^17 ns */
     uint64_t step_ns;  /* of an advance */
     bool repeat;       /* a small N is repeated, so that there is enough to measure */
-    bool sample;       /* one more pass, in which each advance is timed */
+    bool sample;       /* one more pass, in which each advance is timed; not in real time */
     size_t work_limit; /* 0: none. Otherwise advances go on until all timers have fired */
 };
 
@@ -26,7 +26,8 @@ void bench_spread_run(struct bench_case *run, const struct bench_spread *spread)
 /* Makes a plan with durations that are uniform over low..high. */
 void bench_spread_plan(struct bench_plan *plan, uint64_t low_ns, uint64_t high_ns);
 
-/* Returns a deadline that is not on the grid on which time advances: so firing a nanosecond early would show. */
+/* Returns a deadline that, for almost every id, is not on the grid on which time advances: so a timer that fires a
+ * nanosecond early would show. */
 static inline uint64_t bench_spread_deadline_ns(const struct bench_plan *plan, uint64_t start_ns, uint32_t id) {
     return start_ns + bench_duration_ns(plan->durations[id]) + (id & ((1u << BENCH_DURATION_SHIFT) - 1));
 }

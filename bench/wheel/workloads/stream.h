@@ -4,8 +4,8 @@
  * operation, and the rival advances after each block of a fixed number of operations. The plan has both numbers; most
  * plans have 1 us and 1000.
  *
- * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards time advances until all timers have
- * fired, and the whole stream is replayed in the model.
+ * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards the whole stream is replayed in the
+ * model, and time advances until all timers have fired. Real time does not: there, the pending timers are counted.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H
@@ -21,7 +21,7 @@ struct bench_stream {
 
 void bench_stream_run(struct bench_case *run, const struct bench_stream *stream);
 
-/* Rounds the counts of a plan to whole blocks, and allocates its steps. Returns their number. If the plan has no
+/* Rounds the counts of a plan up to whole blocks, and allocates its steps. Returns their number. If the plan has no
  * operation_ns or block_operations yet, it gets the usual ones. */
 size_t bench_stream_plan(struct bench_plan *plan, size_t fill_count, size_t warm_count, size_t measured_count);
 

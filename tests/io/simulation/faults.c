@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The faults: memory runs out, rings are full, workers come and go, the clock jumps. */
+/* The faults: memory runs out, rings are full, I/O is lost, workers come and go, the clock jumps, tasks are
+ * cancelled. */
 #include "io/simulation/world.h"
 
 enum { ALLOCATIONS_FAIL_ONE_IN = 4, WORKERS_MAX = 12 };

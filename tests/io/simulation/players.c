@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The players: each makes up to some dozen steps that the seed chooses, and ends once. */
+/* The players: each makes up to 24 steps that the seed chooses, and ends once. */
 #include "io/simulation/world.h"
 
 enum { STEPS_MAX = 25, CHILDREN_ONE_IN = 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The runtime and its I/O in virtual time, from a seed: see world.h. Each seed is played twice, and both times the same
- * must happen. On io_uring, this is checked only for seeds whose files are all O_NONBLOCK. VERGE_TEST_SEED replays one
- * seed, VERGE_TEST_SEEDS sets how many there are.
+ * must happen. On io_uring, this is checked only for seeds whose files are all O_NONBLOCK. VERGE_TEST_SEED is the
+ * first seed, VERGE_TEST_SEEDS is how many are played.
  */
 #define _GNU_SOURCE
 

@@ -12,7 +12,7 @@
  *   At the end no byte may be lost, each deadline must have come or been cancelled, and no timer may be left. Before
  *   that, nothing is written for a while, so that a read whose deadline is lost hangs.
  *
- * VERGE_TEST_SEED replays a seed, VERGE_TEST_SEEDS sets how many.
+ * VERGE_TEST_SEED is the first seed, VERGE_TEST_SEEDS is how many are played.
  */
 #define _GNU_SOURCE
 

@@ -8,7 +8,7 @@
  *   sharing.c     mutexes, conditions, channels
  *   streams.c     sockets and pipes, each byte numbered; connections
  *   files.c       regular files
- *   faults.c      memory that runs out, rings that are full, workers that come and go, a clock that jumps
+ *   faults.c      memory that runs out, full rings, lost I/O, workers that come and go, a clock that jumps
  */
 #ifndef VERGE_TESTS_IO_SIMULATION_WORLD_H
 #define VERGE_TESTS_IO_SIMULATION_WORLD_H

@@ -204,7 +204,7 @@ def test_no_moment_before(browser, theatre):
     expect(shown.endswith(", 3 s ago"), f"nor does a click on the heat map: {shown}")
 
 
-# Half of the timers are late by up to 2^29 ns in the first seconds, and by up to 2^22 ns in the later ones.
+# Nine of ten timers are late by up to 2^29 ns in the first seconds, and by up to 2^22 ns in the later ones.
 TWO_LATES = FEW_SECONDS.replace("Array(34).fill(1)", "Array.from({ length: 34 }, (_, i) => ({ 0: 9, 1: 1 })[i - (s < 10 ? 19 : 12)] || 0)")
 # Where the line of the median, which is dark, is drawn between the last two seconds: from the top of the map.
 MEDIAN_PLACE = """

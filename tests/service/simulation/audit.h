@@ -31,7 +31,7 @@ struct setting {
 #define HANDLE_FREED UINT64_C(0xfeedfeedfeedfeed)
 
 struct life {
-    verge_timer timer;  /* 0: start has not returned */
+    verge_timer timer;  /* 0: start has not returned, and no callback has begun */
     verge_timer handle; /* where start stores it; HANDLE_FREED from the first callback on */
     bool is_periodic;
     bool has_started;
@@ -42,7 +42,7 @@ struct life {
     bool has_died;
     unsigned cancels_begun; /* cancels that have not returned */
     unsigned calls_begun;   /* cancels and resets that have not returned */
-    bool calls_overlap;     /* these calls overlap, or did since the last moment without any */
+    bool calls_overlap;     /* two calls were under way at a time, and there was no moment without a call since */
     bool is_owed;           /* a reset succeeded while there was no other call: the timer must run at owed_ns */
     uint64_t owed_ns;
     uint64_t last_scheduled_ns; /* of the last callback */
@@ -79,11 +79,12 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
 void audit_fired(struct audit *audit, struct life *life, const verge_firing *firing, uint64_t clock_ns);
 void audit_returned(struct life *life);
 
-/* Notes that the thread died in the timer's callback. The timer has ended then, whatever calls returned since. */
+/* Notes that the thread died in the timer's callback. The timer has ended then, even if a reset has said that it runs
+ * again. */
 void audit_died(struct life *life);
 void audit_visited(struct audit *audit, struct life *life);
 
-/* Checks at the end that every timer has ended in exactly one way. */
+/* Checks at the end that every timer has ended, and that every call has returned. */
 void audit_end(struct audit *audit);
 
 #endif

@@ -25,14 +25,14 @@ struct scheduler {
      * Then an actor that waits for another in a loop, instead of going to sleep, hangs. */
     bool is_real_time;
     unsigned priorities[ACTORS_MAX];
-    uint64_t step_ns;  /* some steps take time, at most so much: an actor whose time comes may take the processor */
+    uint64_t step_ns;  /* with is_real_time, some steps take time, less than this: so a sleeping actor may wake up */
     uint64_t switches; /* from one actor to another */
     uint64_t steps;
     uint64_t steps_max; /* more steps are a hang */
     bool is_hung;
 };
 
-/* Runs the actors until all bodies have returned. */
+/* Runs the actors until all bodies have returned, or steps_max is exceeded. */
 void scheduler_run(struct scheduler *scheduler, unsigned actor_count, void (*body)(void *context, unsigned actor),
                    void *context);
 
@@ -51,7 +51,8 @@ void scheduler_die(void);
 /* Returns the word on which an actor sleeps, or NULL if it does not sleep. */
 const _Atomic uint32_t *scheduler_sleeps_on(unsigned actor);
 
-/* Whether all other actors sleep or have ended. *ret_until_ns: when the first of them wakes up by itself. */
+/* Whether there are other actors that have not ended, and all of them sleep. *ret_until_ns: when the first of them
+ * wakes up by itself. */
 bool scheduler_others_sleep(uint64_t *ret_until_ns);
 
 /* Returns the number of the running actor; -1: none is running. */

@@ -40,7 +40,7 @@ struct world {
     bool is_published; /* there is a metronome, which ticks now and then */
     bool memory_fails;
     bool threads_die;
-    bool is_narrow;                 /* few timers at a time, most of them due at once, and most calls wait */
+    bool is_narrow;                 /* calls use the latest few timers, most are due at once, and most cancels wait */
     bool is_crowded;                /* many timers for one tick */
     verge_worker *lost[ACTORS_MAX]; /* workers whose threads have died, and which have not left yet */
     unsigned lost_count;
@@ -115,7 +115,7 @@ static void start_one(void) {
     audit_started(&world->audit, life, error);
 }
 
-/* Returns a timer, or NULL. An actor knows a timer of another one only after start has returned. */
+/* Returns a timer, or NULL. A timer is not known before its start has returned or its callback has begun. */
 static struct life *some_timer(void) {
     if (world->audit.life_count == 0) {
         return NULL;
@@ -160,7 +160,7 @@ static bool sleeps_on_returns(unsigned actor) {
     return false;
 }
 
-/* Checks that nobody sleeps until the end of a callback that has returned already. */
+/* Checks that no actor goes on sleeping when the callback that it waits for has returned. */
 static void look_at_who_waits(void) {
     for (unsigned actor = 0; actor < ACTORS_MAX; actor++) {
         const struct life *life = awaited[actor];
@@ -221,7 +221,7 @@ static void pass_time(void) {
     verge_manual_clock_advance(&world->clock, chance(8) ? below(200 * PRECISION_NS) : below(3 * PRECISION_NS));
 }
 
-/* Returns 1 or, in a crowded world, sometimes as many as fill lists. */
+/* Returns 1 or, in a crowded world, sometimes up to 40. */
 static uint64_t some_number(void) {
     return world->is_crowded && chance(2) ? 1 + below(40) : 1;
 }
@@ -346,8 +346,8 @@ static void wait_outside(verge_worker *worker) {
 }
 
 /*
- * Makes passes until something has run, as a thread of the service does. If no other actor gets the processor
- * meanwhile, a worker that neither runs a timer nor goes to sleep waits for an actor that cannot go on.
+ * Makes passes, as a thread of the service does, until a timer or another actor has run. If neither happens in 100
+ * passes, the worker waits in a loop for an actor that cannot go on.
  */
 static int run_on(verge_worker *worker) {
     enum { PASSES_MAX = 100 };
@@ -424,8 +424,8 @@ static void inspect(void) {
     world->complaint = world->complaint == NULL ? wrong : world->complaint;
 }
 
-/* Called when all sleep. If a worker is stuck and has due timers that another worker could run, ticks of the metronome
- * must wake that other worker, and it must help. Then ticks the metronome, and returns true. */
+/* Called when all others sleep. If a worker is stuck and has due timers that another worker could run, ticks of the
+ * metronome must wake that other worker, and it must help. In this case, ticks the metronome, and returns true. */
 static bool see_to_the_stuck(void) {
     uint32_t id = inspect_who_needs_help(world->service, clock_now());
     if (id == 0 || world->memory_fails || world->steps_back || world->complaint != NULL) {

@@ -5,12 +5,13 @@
  * on. The loops are those of the library; only the reactors are simulated.
  *
  *   Players are tasks that spawn, join, cancel, yield, and talk to each other. Each must begin and end once, and never
- *   be in two places. Pinned tasks must stay on their worker.
+ *   be in two places. Pinned tasks must stay on their worker, unless it retires.
  *   A hog makes a task ready, and keeps its worker busy until another worker has run that task. If a wake-up is lost,
- *   or a task is left where nobody looks, this hangs. A third of the worlds have one processor and priorities
+ *   or a task is left where nobody looks, the world hangs. A third of the worlds have one processor and priorities
  *   (SCHED_FIFO). There, a worker that waits for another one without sleeping hangs.
  *
- * Each seed is played twice, and must take the same steps. VERGE_TEST_SEED replays one, VERGE_TEST_SEEDS sets how many.
+ * Every eighth seed is played twice, and must take the same number of steps. VERGE_TEST_SEED is the first seed,
+ * VERGE_TEST_SEEDS is how many are played.
  */
 #define _GNU_SOURCE
 
@@ -28,7 +29,7 @@ enum {
     CHILDREN_MAX = 4,
     ACTIONS_MAX = 8,
     MESSAGES_MAX = 6,
-    CROWD = VERGE__TSAN ? 10 : 600, /* more than a ring holds */
+    CROWD = VERGE__TSAN ? 10 : 600, /* 600: more than a ring holds */
     STEPS_MAX = 3000000,
     NOBODY = -1,
 };
@@ -185,7 +186,7 @@ static intptr_t set_flag(void *argument) {
     return 0;
 }
 
-/* Whether there may be a hog: it needs another worker that nobody keeps busy. */
+/* Whether there may be a hog: a hog needs another worker that nobody keeps busy. */
 static bool may_have_a_hog(void) {
     return !world.has_hog && !world.scheduler.is_real_time && world.open_count >= world.worker_count;
 }
@@ -250,7 +251,7 @@ static void send_a_batch(void) {
     }
 }
 
-/* Waits in a call until the runtime stops: a stop must reach all tasks. */
+/* If the runtime will stop, waits for that in a call: a stop must reach all tasks. */
 static void wait_for_the_stop(struct player *self) {
     verge_channel *channel;
     int item;
@@ -286,7 +287,7 @@ static intptr_t be_counted(void *argument) {
     return 0;
 }
 
-/* Spawns more tasks than a ring holds. */
+/* Spawns more tasks than a ring holds, except with ThreadSanitizer. */
 static void spawn_a_crowd(void) {
     for (int i = 0; i < CROWD; i++) {
         world.crowd_count++;
