@@ -144,7 +144,9 @@ void verge_wheel_cancel_all(verge_wheel *wheel) {
     if (wheel == NULL) {
         return;
     }
-    verge__wheel_visit(wheel, 0, end_one, NULL);
+    if (wheel->calendar.linked > 0) {
+        verge__wheel_visit(wheel, 0, end_one, NULL);
+    }
     VERGE__INVARIANT(verge__wheel_pending(wheel) == 0, "W2: all have ended");
     wheel->earliest_ns = VERGE_NEVER;
     if (wheel->visits == 0) {

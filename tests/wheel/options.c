@@ -390,10 +390,10 @@ static void half_an_allocator_is_refused(void **state) {
     verge_allocator allocator = *verge_allocator_default();
     options.allocator = &allocator;
     allocator.allocate = NULL;
-    assert_refused_for(&options, "allocator");
+    assert_refused_for(&options, "allocator has no function to allocate");
     allocator = *verge_allocator_default();
     allocator.release = NULL;
-    assert_refused_for(&options, "allocator");
+    assert_refused_for(&options, "allocator has no function to release");
 }
 
 static void what_explain_says(void **state) {

@@ -193,6 +193,24 @@ static void levels_add_up_to_the_whole(void **state) {
     }
 }
 
+/* So many that they go to several lanes. */
+static void levels_of_a_crowd_add_up(void **state) {
+    (void)state;
+    enum { COUNT = 70000 };
+    const verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
+    verge_wheel *wheel = wheel_new(&options);
+    static verge_timer timers[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        timers[i] = schedule(wheel, SECOND + i * 100003 % 3600 * SECOND, i);
+    }
+    assert_levels_add_up(wheel);
+    for (size_t i = 0; i < COUNT; i += 3) {
+        assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
+    }
+    assert_levels_add_up(wheel);
+    wheel_end(wheel);
+}
+
 /* A long slot is drained before its time, into more slots than a block has. */
 static void no_more_slots_are_used_than_there_are(void **state) {
     (void)state;
@@ -548,6 +566,7 @@ int main(void) {
         cmocka_unit_test(coarse_and_in_time_from_the_function_of_a_run),
         cmocka_unit_test(strict_is_strict_after_poll_exact),
         cmocka_unit_test(levels_add_up_to_the_whole),
+        cmocka_unit_test(levels_of_a_crowd_add_up),
         cmocka_unit_test(no_more_slots_are_used_than_there_are),
         cmocka_unit_test(one_timer_is_one_wake_up),
         cmocka_unit_test(a_timer_is_no_more_wake_ups_than_levels),

@@ -42,7 +42,7 @@ bool verge__sorting_step(verge__sorting *sorting, bool is_by_deadline) {
     verge__node *b = sorting->lists[size][1];
     if (a == NULL && b == NULL) { /* the merge is done; there may be two lists of the next size now */
         sorting->merging = -1;
-        if (sorting->lists[size + 1][0] != NULL && sorting->lists[size + 1][1] != NULL) {
+        if (sorting->lists[size + 1][1] != NULL) {
             begin_merge(sorting, size + 1);
         }
         return true;
