@@ -91,14 +91,20 @@ int verge__postgres_scan(verge__connection *connection, const verge__shard *shar
     return 0;
 }
 
+/* Reads a number of up to VERGE__TIME_MAX_NS and the space behind it. */
+static bool read_number(char **at, uint64_t *ret_number) {
+    const bool is_digit = **at >= '0' && **at <= '9';
+    *ret_number = strtoull(*at, at, 10);
+    return is_digit && *ret_number <= VERGE__TIME_MAX_NS && *(*at)++ == ' ';
+}
+
 /* A notification is "ID DUE HANDLER". The handler is empty if an older version of the library has moved the timer.
  * Other texts are ignored, since anybody can send anything on a channel. */
 static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
-    char *end;
-    const uint64_t id = strtoull(notification->extra, &end, 10);
-    const uint64_t due_ns = strtoull(end, &end, 10);
-    if (id <= VERGE__TIME_MAX_NS && due_ns <= VERGE__TIME_MAX_NS && *end == ' ') {
-        const verge__row row = {.id = id, .due_ns = due_ns, .handler = end + 1};
+    char *at = notification->extra;
+    verge__row row = {0};
+    if (read_number(&at, &row.id) && read_number(&at, &row.due_ns)) {
+        row.handler = at;
         visit(context, &row);
     }
 }
@@ -589,7 +595,7 @@ static void match_changes(const PGresult *result, verge__change *changes, size_t
     for (int row = 0; row < PQntuples(result); row++) {
         verge__change *change = find_change(changes, count, &at, number(result, row, 0));
         if (change == NULL) {
-            continue; /* a group may have the same timer twice, but the answer has it once */
+            continue; /* EXISTING also finds the rows that were changed: their changes have an outcome already */
         }
         change->outcome = outcome != 0 ? outcome : number(result, row, 1) != 0 ? VERGE_RUNNING : 0;
         if (PQnfields(result) > 2) {

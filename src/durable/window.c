@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The window: the timers that are due soon, in a wheel for each priority, and in a hash table by their ids. This file
- * also estimates store time.
+ * also estimates store time. An entry of the window is a hint: it stands for a row of the store.
  *
  *   V1  a hint that waits has a timer in the wheel of its priority; a hint that fires or is held has none
  *   V2  every hint that is not free is in the chain of its id in the hash table, once
@@ -29,8 +29,8 @@
 
 void verge__note_time(verge_durable *durable, const verge__connection *connection) {
     verge__estimate *estimate = &durable->estimate;
-    if (connection->now_ns == 0) {
-        return;
+    if (connection->now_ns == 0 || (estimate->is_known && connection->answered_ns < estimate->period_began_ns)) {
+        return; /* no answer, or one from before the period, and perhaps from before the store's clock was set back */
     }
     /* The store's clock was at now_ns before the answer came. */
     const int64_t offset_ns = (int64_t)(connection->now_ns - connection->answered_ns);
