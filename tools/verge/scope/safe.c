@@ -20,8 +20,13 @@ uint32_t safe_character(const char *text, size_t *ret_size) {
         }
         character = character << 6 | (at[i] & 0x3fU);
     }
-    *ret_size = size == 0 ? 1 : size;
-    return size == 0 ? 0xfffd : character;
+    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000}; /* a smaller one needs fewer bytes */
+    const bool is_surrogate = character >> 11 == 0xd800 >> 11;
+    if (size == 0 || character < lowest[size] || is_surrogate || character > 0x10ffff) {
+        return 0xfffd;
+    }
+    *ret_size = size;
+    return character;
 }
 
 bool safe_is_hidden(uint32_t character) {
