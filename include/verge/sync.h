@@ -4,8 +4,9 @@
  * read-write lock, once, broadcast.
  *
  * The promises T1 to T4 and T7 of verge/task.h hold for these calls as well. Each waiting call takes a deadline as its
- * last argument: VERGE_NEVER waits, 0 tries. select and groups are for tasks only, and return -EPERM elsewhere. The
- * others also work in plain threads: there they block the thread, and deadlines are on the monotonic clock.
+ * last argument: VERGE_NEVER waits, 0 tries. select and groups are for tasks only, and return -EPERM elsewhere
+ * (exception: verge_group_cancel). The others also work in plain threads: there they block the thread, and deadlines
+ * are on the monotonic clock.
  */
 #ifndef VERGE_SYNC_H
 #define VERGE_SYNC_H
@@ -136,9 +137,9 @@ VERGE_API int verge_group_begin(verge_group *group);
 VERGE_API VERGE_MUST_USE int verge_group_spawn(verge_group *group, verge_task_function function, void *argument);
 
 /* Waits until all tasks of the group have ended, however long they take. Returns 0, or what made the group fail first:
- * a task's negative value, -ECANCELED, -ETIMEDOUT, or -ENOMEM if there was no memory for the timer of the deadline. The
- * group is over then, and may begin anew. -EPERM: another task began it. A deadline of 0 is no try (P1): the tasks that
- * are left are cancelled at once. */
+ * a task's negative value, -ECANCELED, -ETIMEDOUT, -EOWNERDEAD if a task was lost (T8), or -ENOMEM if there was no
+ * memory for the timer of the deadline. The group is over then, and may begin anew. -EPERM: another task began it. A
+ * deadline of 0 is no try (P1): the tasks that are left are cancelled at once. */
 VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group, uint64_t deadline_ns);
 
 /* Cancels all tasks of the group. Spawning one more then returns -ECANCELED. From any thread, until the group is

@@ -4,10 +4,10 @@
  * isolation, READ COMMITTED.
  *
  * Three rules are essential:
- *  - The statement that deletes timers also locks the shard's row FOR SHARE, and compares its epoch. A takeover locks
- *    that row FOR UPDATE SKIP LOCKED. So the takeover leaves the shard out while a firing is under way. If the takeover
- *    was first, the epoch differs, and no timer is deleted. FOR KEY SHARE would not be enough: the UPDATE of a node
- *    that leaves would not wait for the firing.
+ *  - The statements that fire timers (TAKE, CLAIM) also lock the shard's row FOR SHARE, and compare its epoch. A
+ *    takeover locks that row FOR UPDATE SKIP LOCKED. So the takeover leaves the shard out while a firing is under way.
+ *    If the takeover was first, the epoch differs, and no timer is deleted. FOR KEY SHARE would not be enough: the
+ *    UPDATE of a node that leaves would not wait for the firing.
  *  - A statement about many timers reads the clock once, in a subquery. A bare verge_now() would be evaluated for each
  *    row.
  *  - The query plan must not depend on how full the table was when the plan was made. So conditions that should not

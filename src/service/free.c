@@ -2,8 +2,8 @@
 /*
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
  * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
- * worker that starts and ends timers in turn takes the pool's lock at most once in 128 times. New records come from the
- * many that the worker takes at once (table.h). Those that it has not used when it leaves stay with its seat.
+ * worker that starts and ends timers in turn takes the pool's lock once in 128 starts, at most. If the pool is empty,
+ * the worker takes many new records at once (table.h). Those that it has not used when it leaves stay with its seat.
  */
 #include <string.h>
 

@@ -47,9 +47,9 @@ typedef enum verge__task_state {
     VERGE__TASK_RUNNING,
     VERGE__TASK_WAITING,
     VERGE__TASK_MOVING,
-    VERGE__TASK_MOVING_WOKEN,     /* MOVING, and READY when it has arrived: woken for a reason of 0, */
-    VERGE__TASK_MOVING_TIMED_OUT, /* of -ETIMEDOUT, */
-    VERGE__TASK_MOVING_CANCELLED, /* of -ECANCELED */
+    VERGE__TASK_MOVING_WOKEN,     /* woken while MOVING: READY when it has arrived. Its wait returns 0 */
+    VERGE__TASK_MOVING_TIMED_OUT, /* the same, but the wait returns -ETIMEDOUT */
+    VERGE__TASK_MOVING_CANCELLED, /* the same, but the wait returns -ECANCELED */
     VERGE__TASK_IN_IO,
     VERGE__TASK_IO_CANCEL,
     VERGE__TASK_ENDED,

@@ -32,7 +32,7 @@ struct rule {
 
 static const struct rule demo_rules[RULE_COUNT_MAX] = {
     {NUMBER, "--timers", 100, 20000000, 1000000, NULL},
-    {NUMBER, "--seconds", 1, 1000000, 0, NULL}, /* 15, with --scope 3600 */
+    {NUMBER, "--seconds", 1, 1000000, 0, NULL}, /* 15; 3600 if --scope is given */
     {NUMBER, "--workers", 1, 64, OTHER, NULL},
     {NUMBER, "--seed", 0, UINT64_MAX, 1, NULL},
     {FLAG, "--json", 0, 1, 0, NULL},
@@ -130,7 +130,7 @@ static bool understand_value(const struct rule *rule, const char *word, uint64_t
     switch (rule->kind) {
     case FLAG:
     case TEXT:
-        return false; /* a flag takes no value; a text may be anything */
+        return false; /* not called: a flag takes no value, and any text is right */
     case NUMBER:
         is_right = word[digit_count] == '\0' && is_number(word, digit_count, &given);
         break;

@@ -95,8 +95,8 @@ static const verge_interval_policy policies[] = {VERGE_INTERVAL_BURST, VERGE_INT
 
 enum { STEP_BOUND = 8 };
 
-/* Every first tick, period, cap, tolerance and three steps below a small bound, from an origin;
- * each step's time is asked for twice. */
+/* All combinations of policy, first tick, period, cap and tolerance, each below a small bound. For each, time moves
+ * forward three times, by less than STEP_BOUND, and the tick is asked for twice at each of these times. */
 static void exhaust(uint64_t origin_ns, uint64_t room_ns) {
     for (uint64_t shape = 0; shape < UINT64_C(3) * 5 * 4 * 4 * 6; shape++) {
         struct model settings = {

@@ -119,7 +119,7 @@ static void seed001_memory_when_empty_or_lightly_used(void **state) {
     verge_test_allocator_assert_empty(&memory);
 }
 
-/* ---- the seven tests of the seed ---- */
+/* ---- the tests that came with the seed (its seventh is the whole suite) ---- */
 
 static void seed001_below_one_second_goes_to_level_0(void **state) {
     (void)state;

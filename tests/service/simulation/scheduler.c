@@ -15,7 +15,7 @@ enum {
     STEPS_WITHOUT_TIME = 16,
 };
 
-/* From task/current.h, which cannot be included here: it has the same names as the service. */
+/* From task/current.h. */
 struct verge__runner;
 struct verge__runner *verge__current_runner(void);
 void verge__set_current_runner(struct verge__runner *runner);
@@ -54,7 +54,7 @@ static void *stack_of(struct actor *actor) {
     return actor->stack;
 }
 
-/* Tells the sanitizers which flow is left and resumed: an actor that is a worker may be in a task. */
+/* For the sanitizers: notes on which stack the actor is, its own or that of a task that it runs. */
 static void note_flow(struct actor *actor) {
     const struct verge_task *task = verge__current_task();
     const char *here = (const char *)__builtin_frame_address(0);
