@@ -81,8 +81,9 @@ static intptr_t one_sleeps_on(void *argument) {
     uint64_t until_ns = verge_now() + HOUR;
     verge_task *task = spawn(is_cancelled, &until_ns);
     atomic_store(&is_to_sleep, true);
-    CHECK_EQUAL(verge_task_join(task, NULL, verge_deadline_after(5 * MS)), -ETIMEDOUT);
-    CHECK(!atomic_load(&is_to_sleep));
+    while (atomic_load(&is_to_sleep)) { /* on a busy machine, the deadline may come before the worker waits */
+        CHECK_EQUAL(verge_task_join(task, NULL, verge_deadline_after(5 * MS)), -ETIMEDOUT);
+    }
     CHECK(verge_now() < until_ns);
     CHECK_EQUAL(verge_task_cancel(task), 0);
     (void)join(task);
