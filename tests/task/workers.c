@@ -90,12 +90,13 @@ static void a_worker_that_retires_hands_its_tasks_over(void **state) {
 struct crowd {
     verge_mutex mutex;
     verge_channel *channel;
+    _Atomic uint64_t seed; /* of the next task */
     _Atomic int rounds;
 };
 
 static intptr_t keeps_busy(void *argument) {
     struct crowd *crowd = argument;
-    struct verge_test_random random = verge_test_random_from((uintptr_t)verge_task_current());
+    struct verge_test_random random = verge_test_random_from(atomic_fetch_add(&crowd->seed, 1));
     for (int i = 0; i < 150; i++) {
         int item = i;
         int error;
@@ -139,8 +140,9 @@ static intptr_t comes_and_goes(void *argument) {
 
 static void workers_come_and_go_and_no_task_is_lost(void **state) {
     (void)state;
+    const uint64_t seed = verge_test_seed(1);
     for (int virtual = 0; virtual < 2; virtual ++) {
-        struct crowd crowd = {0};
+        struct crowd crowd = {.seed = seed};
         verge_manual_clock clock = {0};
         verge_runtime_options options = runtime_options(3);
         options.virtual_clock = virtual ? &clock : NULL;
