@@ -156,16 +156,17 @@ static void sizes_that_make_no_sense_are_refused(void **state) {
 
 static verge__context loop, fiber;
 
-static int descend(const volatile char *above, int depth) {
+static int descend(const volatile char *above, uintptr_t limit) {
     volatile char frame[512];
-    frame[0] = (char)depth;
+    frame[0] = 1;
     frame[511] = above[0];
-    return depth == 0 ? frame[0] : descend(frame, depth - 1) + frame[511];
+    return (uintptr_t)__builtin_frame_address(0) < limit ? frame[0] : descend(frame, limit) + frame[511];
 }
 
-static void overflow_entry(void *argument) {
+/* Without a guard, the descent reaches the end of where the guard should be, and comes back. */
+static void overflow_entry(void *limit) {
     volatile char top = 0;
-    *(int *)argument = descend(&top, 1 << 20);
+    (void)descend(&top, (uintptr_t)limit);
     verge__context_leave(&fiber, &loop);
 }
 
@@ -173,14 +174,10 @@ static void overflow(struct fixture *fixture) {
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report the fault */
-    verge__stack *below = take(fixture);
     verge__stack *stack = take(fixture);
-    verge__stack *above = take(fixture);
-    (void)below;
-    (void)above;
-    int result;
+    char *guard = (char *)stack->low - fixture->store.guard_size;
     verge__context_adopt(&loop);
-    verge__context_init(&fiber, stack->low, verge__stack_room(&fixture->store, stack), overflow_entry, &result);
+    verge__context_init(&fiber, stack->low, verge__stack_room(&fixture->store, stack), overflow_entry, guard);
     verge__context_switch(&loop, &fiber);
     _exit(0);
 }
