@@ -11,7 +11,7 @@ struct shared {
     verge_condition condition;
     int inside;
     int count;
-    int order[64];
+    verge_task *order[3]; /* the tasks that had the mutex */
 };
 
 static intptr_t enters(void *argument) {
@@ -46,7 +46,7 @@ static void a_mutex_lets_one_in(void **state) {
 static intptr_t queues_up(void *argument) {
     struct shared *shared = argument;
     CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0);
-    shared->order[shared->count++] = (int)(verge_now() % 100);
+    shared->order[shared->count++] = verge_task_current();
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     return 0;
 }
@@ -80,6 +80,9 @@ static intptr_t holds(void *argument) {
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     CHECK_EQUAL(verge_mutex_lock(&shared->mutex, VERGE_NEVER), 0); /* after the tasks that waited before */
     CHECK_EQUAL(shared->count, 3);
+    for (size_t i = 0; i < COUNT_OF(shared->order); i++) {
+        CHECK(shared->order[i] == tasks[2 * i]);
+    }
     CHECK_EQUAL(verge_mutex_unlock(&shared->mutex), 0);
     for (int i = 0; i < 5; i++) {
         CHECK_EQUAL(join(tasks[i]), i == 3 ? -ECANCELED : 0);
