@@ -75,7 +75,8 @@ static intptr_t knows_itself(void *argument) {
     CHECK(!verge_task_is_cancelled());
     CHECK(verge_now() != 0);
     CHECK(verge_deadline_after(VERGE_NEVER - 1) == VERGE_NEVER);
-    CHECK(verge_deadline_after(SECOND) > verge_now());
+    const uint64_t now_ns = verge_now();
+    CHECK(verge_deadline_after(SECOND) >= now_ns + SECOND);
     return 0;
 }
 
@@ -214,7 +215,7 @@ static void run_waits_for_detached_tasks(void **state) {
 
 /* ---- */
 
-static void outside_of_tasks_only_locks_and_channels_wait(void **state) {
+static void outside_of_tasks_the_calls_of_tasks_are_refused(void **state) {
     (void)state;
     verge_deadline scope;
     verge_task *task;
@@ -249,7 +250,6 @@ static void expect_refused(const verge_runtime_options *options, const char *fie
 
 static void wrong_options_are_refused(void **state) {
     (void)state;
-    verge_runtime *runtime = NULL;
     verge_runtime_options options = runtime_options(VERGE_RUNTIME_WORKERS_MAX + 1);
     expect_refused(&options, "worker_count is 251");
     options = runtime_options(1);
@@ -271,7 +271,6 @@ static void wrong_options_are_refused(void **state) {
     options.struct_size = 0;
     expect_refused(&options, "struct_size is 0");
     assert_int_equal(verge_runtime_create(NULL, NULL), -EINVAL);
-    assert_null(runtime);
     assert_int_equal(verge_runtime_run(NULL, counts, NULL, NULL), -EINVAL);
     assert_int_equal(verge_runtime_destroy(NULL), 0);
     verge_runtime_stop(NULL);
@@ -332,7 +331,7 @@ int main(void) {
         cmocka_unit_test(a_join_that_timed_out_can_be_repeated),
         cmocka_unit_test(only_one_task_joins_another),
         cmocka_unit_test(run_waits_for_detached_tasks),
-        cmocka_unit_test(outside_of_tasks_only_locks_and_channels_wait),
+        cmocka_unit_test(outside_of_tasks_the_calls_of_tasks_are_refused),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(the_cap_is_kept),
         cmocka_unit_test(memory_that_runs_out_is_an_error),
