@@ -9,8 +9,8 @@
  *   - no call times out early (T1), and when the clock moves, nobody waits for what is there: time moves only when
  *     no task can run.
  * At the steps of a waiting select, an outsider also sends, receives, closes and cancels, as another thread would.
- * A seed is a world of its own. With VERGE_TEST_WORLDS=1, VERGE_TEST_SEED=n plays seed n with one worker, n + 1 with
- * two and n + 2 with three.
+ * A seed is a world of its own, which is played with one worker, with two and with three. VERGE_TEST_SEED is the first
+ * seed, VERGE_TEST_WORLDS is how many are played.
  */
 #include "support/steps.h"
 #include "task/runner.h"
@@ -420,7 +420,8 @@ static intptr_t run_worlds(void *argument) {
         close_world();
         check_counts();
         if (atomic_load(&failed_check_count) != 0) {
-            (void)fprintf(stderr, "seed %" PRIu64 "\n", world.seed);
+            (void)fprintf(stderr, "seed %" PRIu64 ", %" PRIu32 " workers\n", world.seed,
+                          stats_of(verge_task_runtime()).workers);
             return -1;
         }
     }
@@ -431,9 +432,10 @@ static void worlds_agree_with_the_model(void **state) {
     (void)state;
     const char *text = getenv("VERGE_TEST_WORLDS");
     uint64_t count = text != NULL ? strtoull(text, NULL, 10) : fewer_under_tsan(10000);
-    world.seed = verge_test_seed(1);
+    const uint64_t first_seed = verge_test_seed(1);
     steps_begin(at_step);
     for (uint32_t worker_count = 1; worker_count <= 3; worker_count++) {
+        world.seed = first_seed;
         run_virtual(worker_count, 0, run_worlds, &count);
     }
     steps_end();
