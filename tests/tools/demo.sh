@@ -38,9 +38,14 @@ wait $child || { cat "$work/interrupted" "$work/err"; exit 1; }
 grep -q '^interrupted after' "$work/interrupted"
 [ "$(grep -c '^    ok ' "$work/interrupted")" -ge 14 ]
 
-"$verge" demo --timers 1000 --seconds 1 --workers 3 --seed 7 --json >"$work/json" || { cat "$work/json"; exit 1; }
-jq -e '.holds and (.audit | length >= 14 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
-    .started == .fired + .cancelled + .pending and .fired > 0 and .cancelled > 0 and .reset > 0 and
-    .joined == 1 and .left == 1 and .lateness.count > 0 and
-    .worst_second.number >= 1 and .worst_second.callbacks > 0 and .worst_second.moved <= .migrated and
-    .echoed > 0' "$work/json" >/dev/null || { cat "$work/json"; exit 1; }
+# On a busy machine, a second may be too short for all that is to happen: then it gets more.
+has_all=false
+for seconds in 1 5 25; do
+    "$verge" demo --timers 1000 --seconds $seconds --workers 3 --seed 7 --json >"$work/json" || break
+    jq -e '.holds and (.audit | length >= 14 and all(.holds)) and .timers == 1000 and .seed == 7 and .workers == 3 and
+        .started == .fired + .cancelled + .pending and .joined == 1 and .left == 1 and
+        .worst_second.moved <= .migrated' "$work/json" >/dev/null || break
+    jq -e '.fired > 0 and .cancelled > 0 and .reset > 0 and .lateness.count > 0 and .worst_second.number >= 1 and
+        .worst_second.callbacks > 0 and .echoed > 0' "$work/json" >/dev/null && has_all=true && break
+done
+$has_all || { cat "$work/json"; exit 1; }
