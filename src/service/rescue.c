@@ -16,10 +16,11 @@ static uint64_t stuck_since(const verge_service *service, const verge_worker *wo
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
 }
 
-/* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. */
+/* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. In
+ * particular, if the report of a later callback is there already, that callback is seen here, and its report stays. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
-    uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_relaxed);
-    if (reported_ns == since_ns ||
+    uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_acquire);
+    if (reported_ns == since_ns || atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire) != since_ns ||
         !atomic_compare_exchange_strong_explicit(&worker->reported_since_ns, &reported_ns, since_ns,
                                                  memory_order_acq_rel, memory_order_relaxed)) {
         return;

@@ -392,7 +392,6 @@ struct jam {
     _Atomic bool may_return;
     _Atomic uint32_t others_fired;
     _Atomic uint32_t reports;
-    verge_callback reported;
 };
 
 static void wait_for_the_others(const verge_firing *firing) {
@@ -408,10 +407,10 @@ static void count_other(const verge_firing *firing) {
     (void)atomic_fetch_add(&jam->others_fired, 1);
 }
 
+/* Any callback whose thread gets no processor for a while is reported, too. */
 static void note_jam(void *context, const verge_stuck *stuck) {
     struct jam *jam = context;
-    jam->reported = stuck->callback;
-    (void)atomic_fetch_add(&jam->reports, 1);
+    (void)atomic_fetch_add(&jam->reports, stuck->callback == wait_for_the_others);
 }
 
 /* The workers were idle before, so that only the stuck callback itself can call for help. */
@@ -447,7 +446,7 @@ static void threads_rescue_each_other(void **state) {
         }
     }
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
-    assert_ptr_equal(jam.reported, wait_for_the_others);
+    assert_int_equal(jam.reports, 3); /* once each */
     assert_int_equal(jam.others_fired, 300);
 }
 
