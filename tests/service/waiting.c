@@ -276,21 +276,27 @@ static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **sta
     assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
 }
 
-/* The hook interrupts the first wait. In later waits, time passes. */
+/* For hooks: waits do not sleep. */
 static struct {
     struct stepped stepped;
     verge_worker *worker;
     uint32_t waits;
 } hooked;
 
-static bool interrupt_the_first_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+static bool let_time_pass(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     (void)word;
     (void)expected;
-    if (hooked.waits++ == 0) {
-        verge_worker_interrupt(hooked.worker);
-    } else {
-        verge_manual_clock_set(&hooked.stepped.clock, until_ns);
+    hooked.waits++;
+    verge_manual_clock_set(&hooked.stepped.clock, until_ns);
+    return true;
+}
+
+static bool interrupt_the_first_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    if (hooked.waits > 0) {
+        return let_time_pass(word, expected, until_ns);
     }
+    hooked.waits++;
+    verge_worker_interrupt(hooked.worker);
     return true;
 }
 
@@ -314,26 +320,26 @@ static void an_interrupt_is_for_one_wait(void **state) {
 
 static void run_once_waits_until_it_was_told_to(void **state) {
     (void)state;
-    verge_service_options options;
-    assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
-    options.thread_count = 0;
-    verge_service *service = NULL;
-    assert_int_equal(verge_service_create(&options, &service), 0);
-    verge_worker *worker = join_bound(service);
-    const uint64_t until_ns = verge_service_exact_now(service) + 3 * MS;
-    while (verge_service_exact_now(service) < until_ns) { /* it may return earlier, without a callback */
-        assert_int_equal(verge_worker_run_once(worker, until_ns), 0);
-    }
-    assert_int_equal(verge_worker_run_once(worker, until_ns), 0); /* a time in the past: as 0 */
     struct notes notes = {0};
-    (void)start_at(service, verge_service_exact_now(service) + 3 * MS, take_note, &notes);
-    while (notes.fired == 0) { /* or until something is due */
-        (void)verge_worker_run_once(worker, VERGE_NEVER);
-    }
-    verge_worker_interrupt(worker);
-    assert_int_equal(verge_worker_run_once(worker, VERGE_NEVER), 0); /* the interrupt came before: it does not wait */
-    leave(worker);
-    assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
+    memset(&hooked, 0, sizeof(hooked));
+    stepped_begin(&hooked.stepped);
+    hooked.worker = join_bound(hooked.stepped.service);
+    verge__wait_hook = let_time_pass;
+    const uint64_t until_ns = now_of(&hooked.stepped) + 3 * TICK;
+    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns), 0);
+    assert_int_equal(now_of(&hooked.stepped), until_ns);
+    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns), 0); /* a time that has come: as 0 */
+    assert_int_equal(hooked.waits, 1);
+    (void)start_at(hooked.stepped.service, until_ns + TICK, take_note, &notes);
+    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns + HOUR), 1); /* or until something is due */
+    assert_int_equal(notes.last.actual_ns, until_ns + TICK);
+    assert_int_equal(hooked.waits, 2);
+    verge_worker_interrupt(hooked.worker);
+    assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 0); /* the interrupt came before */
+    assert_int_equal(hooked.waits, 2);
+    verge__wait_hook = NULL;
+    leave(hooked.worker);
+    stepped_end(&hooked.stepped);
 }
 
 /* Moves a clock that the kernel cannot wait for. */
