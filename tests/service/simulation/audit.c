@@ -132,9 +132,7 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
     if (verdict == VERGE_RUNNING) {
         life->resets_of_running++;
     }
-    expect(audit,
-           verdict == 0 || verdict == VERGE_RUNNING || verdict == -ENOENT || verdict == -ESHUTDOWN ||
-               verdict == -ENOMEM,
+    expect(audit, verdict == 0 || verdict == VERGE_RUNNING || verdict == -ENOENT || verdict == -ESHUTDOWN,
            "reset gave no verdict");
     expect(audit, verdict != -ESHUTDOWN || life->is_shut, "reset was refused without a shutdown");
 }
