@@ -68,6 +68,11 @@ static void assert_bounded(const struct fixture *fixture) {
     }
 }
 
+/* Without a pause, timeouts leave no idle node behind. */
+static void assert_none_idle(const struct fixture *fixture) {
+    assert_int_equal(stats_of(fixture->wheel).idle, 0);
+}
+
 static const verge_order orders[] = {VERGE_ORDER_ANY, VERGE_ORDER_FIFO, VERGE_ORDER_DEADLINE};
 
 /* ---- what timeouts take ---- */
@@ -100,7 +105,7 @@ static void they_take_nothing(void **state) {
 }
 
 /* All timeouts of a backlog are freed before they were handed out, whether they were sorted already or not. Then
- * nothing is due, few idle nodes are left, and timeouts that are started later come out. */
+ * nothing is due, no idle node is left, and timeouts that are started later come out. */
 static void a_backlog_that_is_freed(void **state) {
     (void)state;
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
@@ -114,7 +119,7 @@ static void a_backlog_that_is_freed(void **state) {
         assert_int_equal(verge_wheel_poll(fixture.wheel, 10 * TICK, out, COUNT_OF(out)), COUNT_OF(out));
         for (size_t i = fixture.count; i-- > 1;) {
             end(&fixture, i);
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
         }
         (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[0]->timeout);
         assert_int_equal(verge_wheel_count(fixture.wheel), 0);
@@ -155,7 +160,7 @@ static void many_lives_take_no_more(void **state) {
             if (i % 100 == 0) {
                 assert_quiet(fixture.wheel, i * US);
             }
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
             if (i == lives / 10) {
                 bytes = stats_of(fixture.wheel).bytes;
             }
@@ -207,7 +212,7 @@ static void storm_of_sets_in_a_backlog(void **state) {
             for (size_t round = 0; round < ROUNDS; round++) {
                 for (size_t i = others; i < COUNT; i++) {
                     set(&fixture, i, HOUR / 2 - round * 10 * TICK - i);
-                    assert_bounded(&fixture);
+                    assert_none_idle(&fixture);
                 }
             }
             assert_well(fixture.wheel);
@@ -226,7 +231,7 @@ static void storm_of_sets_to_earlier_times(void **state) {
         for (size_t round = 0; round < rounds; round++) {
             for (size_t i = 0; i < fixture.count; i++) {
                 set(&fixture, i, HOUR - round * 10 * TICK - i);
-                assert_bounded(&fixture);
+                assert_none_idle(&fixture);
             }
         }
         assert_well(fixture.wheel);
@@ -248,7 +253,7 @@ static void storm_of_frees(void **state) {
         assert_int_equal(verge_wheel_poll(fixture.wheel, 20 * TICK, out, 1), 1); /* half of them are a backlog */
         for (size_t i = 0; i < fixture.count; i++) {
             end(&fixture, i);
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
@@ -260,18 +265,18 @@ static void storm_of_frees(void **state) {
             end(&fixture, i);
             make(&fixture, i);
             set(&fixture, i, i % 3 == 0 ? TICK : HOUR);
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
         }
         assert_well(fixture.wheel);
         for (size_t i = 0; i < fixture.count; i++) {
             end(&fixture, i);
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
         }
         tear_down(&fixture);
     }
 }
 
-/* Each timeout that is started comes out once. */
+/* Each timeout that is started comes out once, beside idle nodes of paused ones. */
 static void none_is_lost_in_a_storm(void **state) {
     (void)state;
     enum { COUNT = 12000 };
@@ -282,21 +287,24 @@ static void none_is_lost_in_a_storm(void **state) {
         verge__idle_max = i < COUNT_OF(orders) ? 8 : VERGE__IDLE_MAX; /* 8: fewer idle nodes are allowed */
         set_up(&fixture, orders[i % COUNT_OF(orders)], COUNT);
         make_all(&fixture);
+        uint64_t most_idle = 0;
         for (size_t round = 0; round < test_scaled(300) / 10; round++) {
             const uint64_t now_ns = verge_wheel_now(fixture.wheel);
             for (size_t n = 0; n < COUNT; n++) {
                 const size_t which = (size_t)verge_test_below(&random, COUNT);
                 const uint64_t what = verge_test_below(&random, 8);
                 if (what == 0) {
-                    (void)verge_timeout_cancel(fixture.wheel, &fixture.timeouts[which]->timeout);
+                    (void)verge_timeout_pause(fixture.wheel, &fixture.timeouts[which]->timeout);
                 } else if (what < 4) {
                     end(&fixture, which);
                     make(&fixture, which);
                 }
-                if (what > 1) { /* few ticks: long lists */
-                    set(&fixture, which, now_ns + (verge_test_below(&random, 6) * 40) * TICK);
+                if (what > 1) { /* few ticks: long lists. While there is a backlog, no node stays idle */
+                    set(&fixture, which, now_ns + (verge_test_below(&random, 6) * 40 + round % 2) * TICK);
                 }
             }
+            const uint64_t idle = stats_of(fixture.wheel).idle;
+            most_idle = idle > most_idle ? idle : most_idle;
             assert_well(fixture.wheel);
             const size_t limit = (size_t)verge_test_below(&random, COUNT);
             const uint64_t then_ns = now_ns + verge_test_below(&random, 60) * TICK;
@@ -314,6 +322,7 @@ static void none_is_lost_in_a_storm(void **state) {
                 }
             }
         }
+        assert_in_range(most_idle, 1, verge__idle_max);
         tear_down(&fixture);
     }
     verge__idle_max = VERGE__IDLE_MAX;
@@ -510,7 +519,7 @@ static void lives_for_one_tick_in_several_levels(void **state) {
             end(&fixture, i);
             make(&fixture, i);
             set(&fixture, i, (LEVEL_START + 5) * TICK);
-            assert_bounded(&fixture);
+            assert_none_idle(&fixture);
         }
         assert_well(fixture.wheel);
     }
