@@ -5,6 +5,7 @@
  * Each wheel has random options and a seed of its own. A failure prints the seed of its wheel. If VERGE_TEST_SEED is
  * set to this seed, the test begins with that wheel.
  */
+#include <string.h>
 #include <time.h>
 
 #include "model/run.h"
@@ -15,6 +16,7 @@ static void run_profile(void **state, enum run_profile profile) {
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
     const double seconds = verge_test_seconds(5.0) / (int)RUN_PROFILE_COUNT;
     const clock_t start = clock();
+    memset(&run, 0, sizeof(run)); /* another profile may have failed */
     run_print_seed_on_crash(&run);
     uint64_t count = 0;
     do {
