@@ -148,11 +148,12 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* While the cursor comes closer to their tick, each timer is moved to an earlier time and back. The reserved room is
- * enough. */
-static void timers_of_one_tick_in_several_levels(void **state) {
+/* While the cursor comes closer to their tick, the timers go to lower levels, and some are moved to an earlier time and
+ * back. The reserved room is enough. */
+static void timers_of_one_tick_in_each_level(void **state) {
     (void)state;
-    enum { COUNT = 20000, AT_ONCE = 100, LEVEL_START = 1 << 24 };
+    enum { COUNT = 20000, LEVEL_START = 1 << 24 };
+    static const uint64_t ticks[] = {LEVEL_START - 16, LEVEL_START - (1 << 12), LEVEL_START - (1 << 18), 16};
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), COUNT);
     assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT), 0);
@@ -161,15 +162,14 @@ static void timers_of_one_tick_in_several_levels(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
         fixture.timers[i] = schedule(fixture.wheel, deadline_ns, i);
     }
-    uint64_t tick = 16;
-    assert_quiet(fixture.wheel, tick * TICK);
-    for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], (tick + 2) * TICK), 0);
-        assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], deadline_ns), 0);
-        if (i % AT_ONCE == 0) {
-            tick += 3;
-            assert_quiet(fixture.wheel, tick * TICK);
+    for (size_t level = COUNT_OF(ticks); level-- > 0;) {
+        assert_quiet(fixture.wheel, ticks[level] * TICK);
+        for (size_t i = level; i < COUNT; i += COUNT_OF(ticks)) {
+            assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], (ticks[level] + 2) * TICK), 0);
+            assert_int_equal(verge_wheel_reset(fixture.wheel, fixture.timers[i], deadline_ns), 0);
         }
+        assert_quiet(fixture.wheel, (ticks[level] + 3) * TICK);
+        assert_int_equal(level_stats_of(fixture.wheel, level).active, COUNT);
     }
     assert_int_equal(fixture.memory.failures, 0);
     tear_down(&fixture);
@@ -250,7 +250,7 @@ int main(void) {
         cmocka_unit_test(the_room_is_kept),
         cmocka_unit_test(the_room_is_kept_to_the_last_node),
         cmocka_unit_test(the_room_comes_on_top_of_what_is_pending),
-        cmocka_unit_test(timers_of_one_tick_in_several_levels),
+        cmocka_unit_test(timers_of_one_tick_in_each_level),
         cmocka_unit_test(reserve_zero_gives_it_up),
         cmocka_unit_test(too_much_is_an_error),
         cmocka_unit_test(a_reserve_that_fails_keeps_nothing),

@@ -159,26 +159,33 @@ static void the_past_precedes_what_comes_due_later(void **state) {
     }
 }
 
-/* The first poll has sorted all timers of a tick. A part of them is cancelled before the next poll. */
+/* A part of the timers of a tick is cancelled after the first poll, which has sorted them all, or which the work limit
+ * has ended before. */
 static void cancelled_lists_leave_the_order_alone(void **state) {
     (void)state;
-    enum { COUNT = 150 };
-    for (size_t first = 0; first < COUNT; first += 30) {
-        for (size_t count = 30; first + count <= COUNT; count += 30) {
-            verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, 0);
+    enum { COUNT = 150, STRIDE = 30 };
+    static const size_t work_limits[] = {0, 100, 200, 500, 900};
+    for (size_t n = 0; n < COUNT_OF(work_limits) * (COUNT / STRIDE); n++) {
+        const size_t work_limit = work_limits[n % COUNT_OF(work_limits)];
+        const size_t first = n / COUNT_OF(work_limits) * STRIDE;
+        for (size_t count = STRIDE; first + count <= COUNT; count += STRIDE) {
+            verge_wheel *wheel = wheel_ordered(VERGE_ORDER_FIFO, work_limit);
             verge_timer timers[COUNT];
             for (size_t i = 0; i < COUNT; i++) {
                 timers[i] = schedule(wheel, 100 * TICK, i);
             }
-            verge_expiry out;
-            assert_int_equal(verge_wheel_poll(wheel, 101 * TICK, &out, 1), 1);
+            verge_expiry out = {0};
+            const size_t returned = verge_wheel_poll(wheel, 101 * TICK, &out, 1);
+            assert_int_equal(returned, work_limit == 0 ? 1 : 0);
             assert_int_equal(number_of(out.data), 0);
             for (size_t i = first; i < first + count; i++) {
-                (void)verge_wheel_cancel(wheel, timers[i], NULL);
+                assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), i < returned ? -ENOENT : 0);
             }
-            for (size_t i = 1; i < COUNT; i++) {
+            for (size_t i = returned; i < COUNT; i++) {
                 if (i < first || i >= first + count) {
-                    assert_int_equal(verge_wheel_poll(wheel, 101 * TICK, &out, 1), 1);
+                    while (verge_wheel_poll(wheel, 101 * TICK, &out, 1) == 0) {
+                        assert_true(verge_wheel_has_backlog(wheel));
+                    }
                     assert_int_equal(number_of(out.data), i);
                     assert_well(wheel);
                 }
