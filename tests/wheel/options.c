@@ -62,7 +62,7 @@ static void default_covers_all_of_time(void **state) {
 
 static void each_preset_makes_a_wheel(void **state) {
     (void)state;
-    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_RUNTIME; preset++) {
+    for (int preset = VERGE_PRESET_DEFAULT; preset <= VERGE_PRESET_YOUR_UNIT; preset++) {
         verge_wheel_options options = options_of((verge_wheel_preset)preset);
         options.worker_id = 17;
         assert_accepted(&options);
