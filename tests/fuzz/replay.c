@@ -24,7 +24,7 @@ static int replay_file(const char *path) {
     const size_t byte_count = fread(bytes, 1, sizeof(bytes), file);
     (void)fclose(file);
     /* A copy of its own, so that a sanitizer sees reads beyond the copy. */
-    uint8_t *copy = malloc(byte_count + 1);
+    uint8_t *copy = malloc(byte_count > 0 ? byte_count : 1);
     if (copy == NULL) {
         perror(path);
         return -1;
