@@ -24,7 +24,7 @@ done
 step "the wheel's pair asks for nothing that is not ISO C, but for the clock and memory of the system"
 ! grep -h '^#include <' "$work/verge.c" "$work/verge.h" | sort -u |
     grep -v -e '<\(errno\|inttypes\|limits\|stdarg\|stdatomic\|stdbool\|stddef\|stdint\|stdio\|stdlib\|string\|time\)\.h>' \
-        -e '<\(sys/mman\|unistd\|malloc\|sys/sdt\)\.h>'
+        -e '<\(sys/mman\|unistd\|malloc\|sys/sdt\)\.h>' || exit 1
 
 each() { # each COMPILER...: those that are here, each once, whatever its names are
     for compiler in "$@"; do
