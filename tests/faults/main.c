@@ -123,7 +123,7 @@ static struct tally run_kind(struct fault_plan plan, uint64_t call_count, struct
 static void run_and_tell(struct fault_plan plan, uint64_t call_count, struct verge_test_random *random,
                          struct tally *sum) {
     const struct tally tally = run_kind(plan, call_count, random);
-    (void)printf("%-14s %-12s %-7s %5" PRIu64 " calls: %4" PRIu64 " runs, %4" PRIu64 " with a fault, %" PRIu64
+    (void)printf("%-15s %-12s %-7s %5" PRIu64 " calls: %4" PRIu64 " runs, %4" PRIu64 " with a fault, %" PRIu64
                  " failed\n",
                  sites[plan.site].name, plan.kind->name, plan.goes_on ? "goes on" : "once", call_count, tally.runs,
                  tally.injected, tally.failed);
@@ -137,6 +137,9 @@ static uint64_t run_all(void) {
     struct tally sum = {0};
     for (enum site site = 0; site < SITE_COUNT; site++) {
         const uint64_t call_count = calls_of(site, &sum.failed);
+        if (call_count == 0) {
+            (void)printf("%-15s no calls\n", sites[site].name);
+        }
         for (const struct fault_kind *kind = sites[site].kinds; kind->name != NULL && call_count > 0; kind++) {
             struct fault_plan plan = {.site = site, .kind = kind};
             run_and_tell(plan, call_count, &random, &sum);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -121,22 +122,23 @@ static long submit_half(const long a[6]) {
     return faults_system_call(SYS_io_uring_enter, a[0], a[1] / 2, 0, a[3] & ~(long)IORING_ENTER_GETEVENTS, a[4], a[5]);
 }
 
-static long call(long number, const long a[6]) {
+static enum site site_of(long number, const long a[6]) {
     enum site site = SITE_COUNT;
     for (size_t i = 0; i < CALL_COUNT; i++) {
         site = (long)calls[i].number == number ? calls[i].site : site;
     }
+    const bool is_nowait = (site == SITE_PREADV2 || site == SITE_PWRITEV2) && (a[5] & RWF_NOWAIT) != 0;
+    return !is_nowait ? site : site == SITE_PREADV2 ? SITE_PREADV2_NOWAIT : SITE_PWRITEV2_NOWAIT;
+}
+
+static long call(long number, const long a[6]) {
+    const enum site site = site_of(number, a);
     const struct fault_kind *kind = fault_at(site);
     if (kind == NULL) {
         return make(number, a);
     }
     if (kind->error == FAULT_SHORT) {
         return submit_half(a);
-    }
-    const bool is_for_nowait =
-        (site == SITE_PREADV2 || site == SITE_PWRITEV2) && (kind->error == EOPNOTSUPP || kind->error == EAGAIN);
-    if (is_for_nowait && a[5] == 0) { /* these errors are only for calls with RWF_NOWAIT */
-        return make(number, a);
     }
     if (kind->after) {
         (void)make(number, a);
