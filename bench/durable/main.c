@@ -268,6 +268,7 @@ static void measure_recovery(void) {
            now_s() - killed_s < 60) {
         nap_ms(5);
     }
+    check(sql_number(handle, "SELECT count(*) FROM verge_timer WHERE due < 4000000000000000000") == 0, "recovery");
     verge_histogram lateness;
     verge_histogram_clear(&lateness);
     (void)verge_durable_get_histograms(node, &lateness, NULL);

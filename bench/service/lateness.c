@@ -150,6 +150,18 @@ struct uv_again {
     uint64_t deadline_ns;
 };
 
+static void on_uv_timer(uv_timer_t *timer);
+
+/* libuv counts whole milliseconds of wall_ns. Rounds up, so that no timer is early. */
+static void start_uv(struct uv_again *self, uint64_t deadline_ns) {
+    uv_update_time(self->timer.loop);
+    uint64_t deadline_ms = (deadline_ns + MS - 1) / MS;
+    uint64_t now_ms = uv_now(self->timer.loop);
+    self->deadline_ns = deadline_ns;
+    must(uv_timer_start(&self->timer, on_uv_timer, deadline_ms > now_ms ? deadline_ms - now_ms : 0, 0) == 0,
+         "uv_timer_start");
+}
+
 static void on_uv_timer(uv_timer_t *timer) {
     struct uv_again *self = timer->data;
     uint64_t next_ns = work(self->deadline_ns);
@@ -157,13 +169,7 @@ static void on_uv_timer(uv_timer_t *timer) {
         uv_close((uv_handle_t *)timer, NULL);
         return;
     }
-    uv_update_time(timer->loop);
-    uint64_t now_ns = wall_ns();
-    /* libuv counts from the beginning of the present millisecond, and the division rounds down: each makes the timer up
-     * to 1 ms early. It must not be. */
-    uint64_t delay_ms = (next_ns > now_ns ? next_ns - now_ns : 0) / MS + 2;
-    self->deadline_ns = next_ns;
-    must(uv_timer_start(timer, on_uv_timer, delay_ms, 0) == 0, "uv_timer_start");
+    start_uv(self, next_ns);
 }
 
 static void measure_uv(uint64_t seconds) {
@@ -172,12 +178,9 @@ static void measure_uv(uint64_t seconds) {
     must(timers != NULL && uv_loop_init(&loop) == 0, "libuv");
     begin_load(seconds);
     for (size_t i = 0; i < TIMERS; i++) {
-        uint64_t delay_ms = 1 + bench_random_next(&load.random) % 98;
         must(uv_timer_init(&loop, &timers[i].timer) == 0, "uv_timer_init");
         timers[i].timer.data = &timers[i];
-        uv_update_time(&loop);
-        timers[i].deadline_ns = wall_ns() + (delay_ms - 1) * MS;
-        must(uv_timer_start(&timers[i].timer, on_uv_timer, delay_ms, 0) == 0, "uv_timer_start");
+        start_uv(&timers[i], wall_ns() + MS + bench_random_next(&load.random) % (98 * MS));
     }
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     must(uv_loop_close(&loop) == 0, "uv_loop_close");

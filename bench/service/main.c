@@ -31,10 +31,16 @@ int main(int argument_count, char **arguments) {
         void (*measure)(struct plan *plan);
     } cases[] = {
         {"pairs", measure_pairs}, {"idle", measure_idle}, {"moves", measure_moves}, {"lateness", measure_lateness}};
+    bool is_known = false;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (only == NULL || strcmp(only, cases[i].name) == 0) {
             cases[i].measure(&plan);
+            is_known = true;
         }
+    }
+    if (!is_known) {
+        (void)fprintf(stderr, "verge-bench-service: there is no part %s\n", only);
+        return 2;
     }
     (void)printf("\n%u bounds missed\n", plan.missed);
     return checks && plan.missed > 0 ? 1 : 0;

@@ -83,7 +83,7 @@ int bench_task_sleep(bool quick) {
     if (!quick) {
         run_crowd(1000000);
     }
-    return bench_require("KiB resident for each of 100,000 tasks", kib_each, "<=", 12);
+    return bench_require("KiB resident for each task", kib_each, "<=", 12);
 }
 
 /* ---- what a runtime costs while all of its tasks wait ---- */

@@ -40,7 +40,7 @@ static int check(int argument_count, char **arguments) {
     bench_required_select(&options, &selection);
     bench_run(&options, &selection, &figures);
     report(&options);
-    return bench_required_check(&figures, options.filtered) > 0 || figures.failure_count > 0;
+    return !bench_required_check(&figures, options.filtered) || figures.failure_count > 0;
 }
 
 static int list(void) {
