@@ -272,7 +272,6 @@ static void test_damaged_rows(void **state) {
     change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* < 0 */
     change("INSERT INTO verge_timer VALUES (1027, 3, 5, 0, 0, 0, 0, 0, '', NULL, '', NULL)");    /* no handler */
     change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");     /* no id */
-    change("UPDATE verge_shard SET epoch = 0 WHERE shard = 200");                                /* none */
     assert_true(verge_durable_check(durable, text, sizeof(text)) >= 5);
     assert_non_null(strstr(text, "timer"));
     assert_int_equal(verge_durable_register(durable, "x", count, NULL), 0);

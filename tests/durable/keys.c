@@ -158,7 +158,7 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
     assert_int_equal(verge_durable_reset_key(durable, "count", "other", 5, 1), 0);
     WAIT_UNTIL(runs == 1);
-    /* cancel by key while the handler runs, outside */
+    /* reset by key while the handler runs, outside: it fires again at the new time */
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.handler = stay;
@@ -168,6 +168,15 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_register_with(durable, "stay", &options), 0);
     const verge_durable_request request = {.handler = "stay", .key = "k"};
     assert_int_equal(verge_durable_start(durable, &request, &id), 0);
+    WAIT_UNTIL(is_inside);
+    assert_int_equal(verge_durable_reset_key(durable, "stay", "k", 0, UINT64_C(4102444800) * S), VERGE_RUNNING);
+    (void)sem_post(&gate);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE handler = 'stay' AND running = 0") == 1);
+    look(id, &due_ns, payload, sizeof(payload));
+    assert_int_equal(due_ns, UINT64_C(4102444800) * S);
+    /* cancel by key while it runs: it does not run again */
+    is_inside = false;
+    assert_int_equal(verge_durable_reset_key(durable, "stay", "k", 0, 1), 0);
     WAIT_UNTIL(is_inside);
     assert_int_equal(verge_durable_cancel_key(durable, "stay", "k", 0), VERGE_RUNNING);
     (void)sem_post(&gate);

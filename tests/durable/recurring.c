@@ -141,9 +141,13 @@ static void test_first_tick(void **state) {
     verge_durable_request request = request_of("@hourly");
     request.key = NULL;
     request.due_ns = now_ns + 77 * S;
-    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
-    assert_int_equal(verge_durable_start_many(durable, &request, 1, NULL), 1);
+    verge_durable_id at = 0;
+    verge_durable_id many = 0;
+    assert_int_equal(verge_durable_start(durable, &request, &at), 0);
+    assert_int_equal(verge_durable_start_many(durable, &request, 1, &many), 1);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE rule = '@hourly'"), 2);
+    assert_int_equal(info_of(durable, at).due_ns, request.due_ns);
+    assert_int_equal(info_of(durable, many).due_ns, request.due_ns);
     request.due_ns = 0;
     verge_durable_id in = 0;
     void *transaction = sql_open(url);
