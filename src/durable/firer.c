@@ -124,8 +124,8 @@ static void fill_batch(verge__firer *firer, verge__plan *plan) {
     durable->outside_running += firer->target_count > 0 && plan->is_outside;
 }
 
-/* Takes the baton if there are timers for a batch. Only one firer at a time begins a transaction. The next firer gets
- * the timers that do not fit into this batch. */
+/* Takes the baton if there are timers for a batch. Only one firer at a time begins the transaction of a batch. The next
+ * firer gets the timers that do not fit into this batch. */
 static bool take_baton(verge__firer *firer, verge__plan *plan) {
     verge_durable *durable = firer->durable;
     firer->target_count = 0;
@@ -189,7 +189,7 @@ static int look_for_missing(verge__firer *firer) {
             fired->ending = is_early ? ENDS_EARLY : is_locked ? ENDS_LOCKED : ENDS_GONE;
             fired->again_ns = is_early    ? missing->due_ns
                               : is_locked ? connection->now_ns + LOCKED_NAP_NS
-                                          : 1; /* due, and the shard belongs to another node */
+                                          : 1; /* not 0: the shard belongs to another node (count_ending) */
         }
         missing++;
     }
@@ -251,9 +251,10 @@ static int fire_batch(verge__firer *firer, bool is_counted) {
     return error;
 }
 
-/* The commit of a batch needs no mark. If no answer comes, the batch is fired once more; if the commit had succeeded,
- * the repeated batch finds no rows, or rows that are due later. A commit that counts an attempt has a mark (must_know).
- * Otherwise an attempt could be counted without a call of the handler, and it may be the last one. */
+/* If a commit gets no answer, its mark in the store tells whether it succeeded (store.h). The commit of a batch needs
+ * no mark: the batch is fired once more; if the commit had succeeded, the repeated batch finds no rows, or rows that
+ * are due later. A commit that counts an attempt has a mark (must_know). Otherwise an attempt could be counted without
+ * a call of the handler, and it may be the last one. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     verge_durable *durable = firer->durable;
     if (error != 0) {
@@ -404,15 +405,16 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
     stats->retried += fired->ending == ENDS_AGAIN && fired->row.attempt != 0;
 }
 
-/* Under the lock: files or drops the hint of a timer after its batch. */
+/* Under the lock: files or drops the hint of a timer after its batch. If the timer was moved meanwhile, or this is
+ * possible, its row may have either time: the earlier one counts, as a hint that is too early only costs a query. */
 static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired) {
     verge__hint *hint = &durable->window.hints[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
     if (comes_again) {
-        hint->due_ns = fired->again_ns;
-        verge__window_file(durable, index, fired->again_ns);
-    } else if (!comes_again && hint->is_moved) {
-        verge__window_file(durable, index, hint->due_ns); /* the timer was moved meanwhile, or this is possible */
+        hint->due_ns = hint->is_moved && hint->due_ns < fired->again_ns ? hint->due_ns : fired->again_ns;
+        verge__window_file(durable, index, hint->due_ns);
+    } else if (hint->is_moved) {
+        verge__window_file(durable, index, hint->due_ns);
     } else if (fired->ending == ENDS_LOCKED) {
         verge__window_file(durable, index, fired->again_ns);
     } else {

@@ -32,8 +32,8 @@ void verge__wheel_set_short_reach(verge_wheel *wheel) {
     wheel->short_reach = is_short && !has_cap ? reach : 0;
     uint64_t end =
         calendar->cursor + reach < wheel->geometry.end_tick ? calendar->cursor + reach : wheel->geometry.end_tick - 1;
-    /* While a tick is handed out, its nodes must not stay where they are, and idle nodes there would look like a
-     * backlog. */
+    /* While a tick is handed out, no node keeps its place: one in the slot of the tick whose timer was moved later, or
+     * is idle, would look like a backlog. */
     bool is_between = is_short && !verge__calendar_has_due(calendar);
     wheel->keep_end_ns = is_between && calendar->has_places ? (end << calendar->shift) - calendar->bias_ns : 0;
     wheel->idle_limit = is_between && !has_cap ? verge__idle_max : 0;

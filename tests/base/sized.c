@@ -9,7 +9,7 @@
 
 enum { MOST = 32, GUARD = 0xA5 };
 
-/* Memory of a struct: its size, then bytes from `first` on, then what nobody may read or write. */
+/* Memory of a struct: its size, then known bytes (struct_of), then a guard that nobody may read or write. */
 struct memory {
     _Alignas(size_t) unsigned char bytes[2 * MOST];
 };

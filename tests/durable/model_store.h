@@ -52,8 +52,8 @@ struct model_store {
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
     uint64_t early; /* how many rows were taken before they were due; must be 0 */
-    /* If not NULL, scans and waits take time. The server still has the rows of timers that fired since gone_since_ns: a
-     * scan needs MODEL_SCAN_MINUTE_NS to pass the rows of a minute. */
+    /* If not NULL, scans and waits take time. Rows of timers that have fired since gone_since_ns are deleted, but a
+     * scan still has to pass them: MODEL_SCAN_MINUTE_NS for those of a minute. */
     void (*pass_time)(uint64_t by_ns);
     uint64_t gone_since_ns;
 };

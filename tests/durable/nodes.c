@@ -187,8 +187,9 @@ static void test_a_handler_kills_its_process(void **state) {
             }
             durable_nap(5);
         }
-        /* The first death undoes two batches of 16. With each later death, half of the timers before the killer are
-         * done: 15, 7, 3, 1, 0 are left. Then its four attempts are counted: 8 to 10 deaths. */
+        /* The first death undoes the batches that were open. After that, batches have 1, 2, 4 and 8 timers. So before
+         * each further death, at least half of the timers before the killer are done. At last its four attempts are
+         * counted. */
         assert_true(++deaths <= 16);
     }
     (void)printf("%d deaths, %u attempts\n", deaths, (unsigned)info.attempt);
@@ -230,8 +231,8 @@ static void set_full(bool full) {
             assert_int_equal(sql_run(asker, text), 0);
         }
     } else if (durable_is_postgres()) {
-        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]);
-             i++) { /* the ledger first, so that no attempt is lost */
+        /* The ledger first, so that no attempt is lost. */
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
             char text[200];
             (void)snprintf(text, sizeof(text), "DROP TRIGGER refuse ON %s", tables[i]);
             assert_int_equal(sql_run(asker, text), 0);

@@ -21,7 +21,7 @@ enum run_profile {
     RUN_SPARSE,  /* few timers over all of the range */
     RUN_TINY,    /* levels of one to three bits: rings wrap all the time */
     RUN_CROWDED, /* tiny levels with many timers: every list is long */
-    RUN_PRESETS, /* the presets, unchanged */
+    RUN_PRESETS, /* the presets; only limits, start time and worker id are random */
     RUN_PROFILE_COUNT,
 };
 

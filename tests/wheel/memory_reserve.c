@@ -31,7 +31,7 @@ static uint64_t random_deadline(struct fixture *fixture, struct verge_test_rando
     return delta_ns > largest_ns - now_ns ? largest_ns : now_ns + delta_ns;
 }
 
-/* Polls, and removes the timers that come out from the list, which is in no order. */
+/* Polls. Each timer that comes out is removed from fixture->timers, which is in no order. */
 static void poll_some(struct fixture *fixture, uint64_t now_ns) {
     verge_expiry out[64];
     const size_t count = verge_wheel_poll(fixture->wheel, now_ns, out, COUNT_OF(out));
@@ -39,7 +39,7 @@ static void poll_some(struct fixture *fixture, uint64_t now_ns) {
         size_t index = number_of(out[i].data);
         if (index >= fixture->count || fixture->timers[index] != out[i].timer) {
             index = 0;
-            while (fixture->timers[index] != out[i].timer) {
+            while (index < fixture->count && fixture->timers[index] != out[i].timer) {
                 index++;
             }
         }
