@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The statistics of services as text, on a clock that moves by hand. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exposition.h"
@@ -167,9 +168,7 @@ static void timers_by_what_started_them(void **state) {
     start_labelled(service, "late\xff", 8000 * MS);
     start_labelled(service, "late\xff", 9500 * MS);
     static char cut[200]; /* a label that is cut within a character of 2 bytes */
-    memset(cut, 'x', 126);
-    memcpy(cut + 126, "\xc3\xa4\xc3\xa4", 4);
-    memcpy(cut, "\xc3\xa4", 2);
+    (void)snprintf(cut, sizeof(cut), "\xc3\xa4%0124d\xc3\xa4\xc3\xa4", 0);
     start_labelled(service, cut, 20000 * MS);
     assert_int_equal(verge_service_start(service, 20000 * MS, on_timer, NULL, NULL), 0);
     exposition_expect_length(verge_service_source_metrics(&service, NULL, 1, text, sizeof(text)), text);
@@ -179,8 +178,8 @@ static void timers_by_what_started_them(void **state) {
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"late?\"}"), 2);
     assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"late?\"}"), 1);
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"on_timer\"}"), 1);
-    assert_non_null(strstr(text, "{source=\"\xc3\xa4xxx"));
-    assert_non_null(strstr(text, "xxx\"} 1\n"));
+    assert_non_null(strstr(text, "000\"} 1\n")); /* nothing is left of the last character */
+    assert_null(strstr(text, "000?"));
     const verge_label *const wrong[] = {(const verge_label[]){{"source", "mine"}, {NULL, NULL}}};
     assert_int_equal(verge_service_source_metrics(&service, wrong, 1, text, sizeof(text)), -EINVAL);
     assert_int_equal(verge_service_source_metrics(NULL, NULL, 1, text, sizeof(text)), -EINVAL);
