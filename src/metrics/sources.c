@@ -41,16 +41,17 @@ static void count_timers(verge_service *service, counts *counts_) {
     }
 }
 
-/* A label that was too long may have been cut within a character, which has up to three bytes before the cut. */
-static void drop_cut_character(char name[NAME_SIZE]) {
-    char whole[NAME_SIZE];
-    memcpy(whole, name, NAME_SIZE);
-    for (size_t dropped = 1; dropped <= 3 && !verge__metrics_is_utf8(whole); dropped++) {
-        whole[NAME_SIZE - 1 - dropped] = '\0';
+/* Copies a label. One that is too long is not cut within a character, of which up to three bytes would be left. */
+static void copy_label(char name[NAME_SIZE], const char *label) {
+    const char *end = memchr(label, '\0', NAME_SIZE);
+    size_t size = end != NULL ? (size_t)(end - label) : NAME_SIZE - 1;
+    if (end == NULL) {
+        while (size > NAME_SIZE - 4 && (label[size] & 0xC0) == 0x80) {
+            size--;
+        }
     }
-    if (verge__metrics_is_utf8(whole)) {
-        memcpy(name, whole, NAME_SIZE);
-    }
+    memcpy(name, label, size);
+    name[size] = '\0';
 }
 
 /* Writes the name of a source. A label may have any bytes, but Prometheus wants UTF-8. If the name is not UTF-8, bytes
@@ -62,10 +63,7 @@ static void name_source(const verge_service *service, uint32_t source, char name
     } else if ((key & VERGE__KEY_LABEL) == 0) {
         verge__symbol_name(key, name, NAME_SIZE);
     } else {
-        const int length = snprintf(name, NAME_SIZE, "%s", (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
-        if (length >= NAME_SIZE) {
-            drop_cut_character(name);
-        }
+        copy_label(name, (const char *)(uintptr_t)(key & ~VERGE__KEY_LABEL));
     }
     for (char *at = name; *at != '\0' && !verge__metrics_is_utf8(name); at++) {
         if ((unsigned char)*at >= 0x80) {

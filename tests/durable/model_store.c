@@ -108,6 +108,11 @@ static int model_commit(verge__connection *connection, uint64_t mark) {
         model.now = *own(connection)->copy;
     }
     model_rollback(connection);
+    void (*const committed)(void) = model.committed;
+    model.committed = NULL;
+    if (committed != NULL) {
+        committed();
+    }
     if (!is_unanswered || mark == 0) {
         return is_unanswered ? -EHOSTUNREACH : 0;
     }

@@ -612,12 +612,80 @@ static void test_mistakes_are_noticed(void **state) {
     model_mistake = NO_MISTAKE;
 }
 
+static verge_durable_verdict try_much_later(const verge_durable_firing *firing) {
+    verge_durable_retry_after(firing, 3600 * S);
+    return VERGE_DURABLE_RETRY;
+}
+
+/* What another thread of the node does: it has moved the timer, and tells the window. */
+static void move_the_timer(void) {
+    struct model_row *r = &model.now.rows[0];
+    verge__row row = {.id = r->row.id, .due_ns = model.now_ns + 50 * MS, .handler = r->handler, .is_moved = true};
+    r->row.due_ns = row.due_ns;
+    verge__rows_committed(nodes[0].durable, NULL, &row, 1);
+}
+
+/* A batch is committed: its timer is to be tried again much later. Before the firer notes that, the timer is moved to
+ * an earlier time. */
+static void test_a_timer_is_moved_after_its_batch(void **state) {
+    (void)state;
+    verge_durable_handler_options handler;
+    model_reset(verge_test_seed(20260107));
+    dice = verge_test_random_from(verge_test_seed(20260107) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    limits = 0;
+    begin_node(&nodes[0]);
+    verge_durable *durable = nodes[0].durable;
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
+    handler.handler = try_much_later;
+    assert_int_equal(verge_durable_register_with(durable, "later", &handler), 0);
+    insert_row(model.now_ns);
+    (void)snprintf(model.now.rows[0].handler, sizeof(model.now.rows[0].handler), "later");
+    pass_time(MS * 10);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    (void)verge__keeper_step(durable, NULL);
+    model.committed = move_the_timer;
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
+    assert_null(model.committed);
+    assert_int_equal(durable->stats.retried, 1);
+    const uint32_t hint = verge__window_find(&durable->window, model.now.rows[0].row.id);
+    assert_int_not_equal(hint, VERGE__NO_HINT);
+    assert_int_equal(durable->window.hints[hint].due_ns, model.now.rows[0].row.due_ns);
+    assert_true(verge__window_check(durable));
+    verge__durable_free(durable);
+}
+
+/* ---- the store's clock ---- */
+
+static void answer(verge_durable *durable, uint64_t store_ns, uint64_t local_ns, bool is_set_back) {
+    const verge__connection connection = {.now_ns = store_ns, .answered_ns = local_ns};
+    (is_set_back ? verge__forget_store_time : verge__note_time)(durable, &connection);
+}
+
+/* An answer from before the estimate began says nothing: neither that a period is over, nor, after the store's clock
+ * was set back, what its offset is. */
+static void test_an_old_answer_changes_no_estimate(void **state) {
+    (void)state;
+    static verge_durable durable;
+    answer(&durable, 1050 * S, 50 * S, false);
+    answer(&durable, 1040 * S, 60 * S, true); /* 980 s ahead, no longer 1,000 */
+    const verge__estimate before = durable.estimate;
+    answer(&durable, 1059 * S, 59 * S, false);
+    answer(&durable, 1051 * S, 51 * S, false);
+    assert_memory_equal(&durable.estimate, &before, sizeof(before));
+    answer(&durable, 1042 * S, 61 * S, false);
+    assert_true(durable.estimate.offset_ns > before.offset_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_simulation),
         cmocka_unit_test(test_slow_scans_make_nothing_late),
         cmocka_unit_test(test_held_timers_are_not_looked_at),
         cmocka_unit_test(test_a_released_timer_is_moved),
+        cmocka_unit_test(test_a_timer_is_moved_after_its_batch),
+        cmocka_unit_test(test_an_old_answer_changes_no_estimate),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
     return cmocka_run_group_tests_name("durable_simulation", tests, NULL, NULL);

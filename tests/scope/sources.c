@@ -487,10 +487,19 @@ static void the_worst_leak_is_told_first(void **state) {
 }
 
 static void get_stuck(const verge_firing *firing) { /* takes four seconds, with a look at each quarter of a second */
+    static verge_scope scope = {.views[VERGE__VIEW_SERVICE] = &view};
+    int told_at = 0;
     (void)firing;
-    for (int i = 0; i < 16; i++) {
+    for (int i = 1; i <= 16; i++) {
+        verge__troubles troubles = {.count = 0};
         look();
+        verge__troubles_find(&scope, now_ns, &troubles);
+        if (troubles.count > 0 && told_at == 0) {
+            assert_int_equal(troubles.list[0].kind, VERGE__TROUBLE_STUCK);
+            told_at = i;
+        }
     }
+    assert_in_range(told_at, 5, 8); /* not before a second, and within two */
     assert_non_null(verge__stuck_now(&view.stuck, 1));
     assert_string_equal(verge__stuck_now(&view.stuck, 1)->name, "get_stuck");
     assert_int_equal(verge__stuck_count(&view.stuck), 1);

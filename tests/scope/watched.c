@@ -375,9 +375,42 @@ static void items_have_every_number(void **state) {
     assert_int_equal(verge_scope_destroy(scope), 0);
 }
 
+static size_t list_none(void *context, verge_scope_item *ret_items, size_t count) {
+    (void)context;
+    (void)ret_items;
+    (void)count;
+    return 0;
+}
+
+static int refuse(void *context, uint64_t id, const char *action) {
+    (void)id;
+    (void)action;
+    return *(const int *)context;
+}
+
+/* Whatever error an action returns, the client gets an answer. */
+static void an_action_that_fails_is_answered(void **state) {
+    (void)state;
+    static const int errors[] = {-ECANCELED, -ETIMEDOUT, -EIO};
+    verge_scope *scope = peer_scope(NULL, NULL);
+    const uint16_t port = peer_port(scope);
+    int error = 0;
+    char fields[96];
+    (void)snprintf(fields, sizeof(fields), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", port);
+    verge_scope_panel *panel = NULL;
+    assert_int_equal(verge_scope_add_panel(scope, "items", ask_nothing, NULL, &error, &panel), 0);
+    assert_int_equal(verge_scope_set_items(panel, list_none, refuse), 0);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        error = errors[i];
+        assert_int_equal(peer_status(peer_ask(port, "POST", "/" TOKEN "/act/1/7/retry", fields)), 409);
+    }
+    assert_int_equal(verge_scope_destroy(scope), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_have_every_number),
+        cmocka_unit_test(an_action_that_fails_is_answered),
         cmocka_unit_test(all_is_looked_at_while_it_runs),
         cmocka_unit_test(wheels_come_and_go),
         cmocka_unit_test(a_wheel_is_copied_once_a_look),

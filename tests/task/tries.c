@@ -4,6 +4,7 @@
  * task runs, and its task joins no list. Then random calls with any deadline: each result is compared with a model.
  */
 #include "task/support.h"
+#include "verge/blocking.h"
 #include "verge/sync.h"
 
 /* ---- every call ---- */
@@ -103,9 +104,19 @@ static int select_none(uint64_t deadline_ns) {
     return verge_select(NULL, 0, deadline_ns);
 }
 
+static intptr_t is_not_run(void *argument) {
+    (void)argument;
+    CHECK(false);
+    return 0;
+}
+
+static int block(uint64_t deadline_ns) {
+    return verge_blocking(is_not_run, NULL, NULL, NULL, deadline_ns);
+}
+
 static int (*const calls[])(uint64_t) = {
-    lock_mutex, wait_for_condition, receive,           send_item,    acquire,       read_lock,    write_lock,
-    do_once,    read_latest,        receive_broadcast, join_sleeper, wait_for_tick, select_first, select_none,
+    lock_mutex,  wait_for_condition, receive,      send_item,     acquire,      read_lock,   write_lock, do_once,
+    read_latest, receive_broadcast,  join_sleeper, wait_for_tick, select_first, select_none, block,
 };
 
 static bool nobody_waits(void) {
