@@ -110,6 +110,7 @@ static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, 
         to = tick >> shift == position && level >= k ? k - 1 : level;
     }
     verge__calendar_put(calendar, to, tick, node);
+    verge__calendar_note_place(calendar, node, tick);
 }
 
 /* Drains up to `max` nodes of a slot, from its lanes in turn. Returns false if the budget ran out first. */

@@ -144,6 +144,7 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
             tick = is_due ? next.cursor : tick > calendar->cursor ? tick : calendar->cursor;
             after = node->next;
             verge__calendar_put(&next, verge__calendar_level(&next, tick), tick, node);
+            verge__calendar_note_place(&next, node, tick);
         }
     }
     if (due_slot != NULL) {

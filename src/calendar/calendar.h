@@ -191,7 +191,7 @@ static inline bool verge__level_has(const verge__level *level, uint64_t position
     return (level->occupied[slot >> 6] >> (slot & 63) & 1) != 0;
 }
 
-/* Links a node into the slot of a tick in level k. Does not change `linked`. */
+/* Links a node into the slot of a tick in level k. Changes neither `linked` nor the node's place. */
 static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, size_t k, uint64_t tick,
                                                      verge__node *node) {
     const verge__level *level = &calendar->levels[k];
@@ -202,10 +202,6 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
     VERGE__INVARIANT(tick >> level->shift << level->shift >= calendar->cursor,
                      "C3: every slot starts at or after the cursor");
     verge__node_push(head, node);
-    verge__placed_node *placed = (verge__placed_node *)(void *)node;
-    if (calendar->has_places && placed->tag >= VERGE__HAS_PLACE) {
-        placed->tag = VERGE__HAS_PLACE | tick << 1 | (placed->tag & 1);
-    }
     uint32_t count = 0;
     if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* withdrawals do not count down */
         count = ++level->counts[slot];
@@ -220,7 +216,17 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
 
-/* Files a node that is in no list, at a tick that is not before the cursor. */
+/* Notes the tick for which a node is filed, if it has room for that. */
+static VERGE__ALWAYS_INLINE void verge__calendar_note_place(const verge__calendar *calendar, verge__node *node,
+                                                            uint64_t tick) {
+    verge__placed_node *placed = (verge__placed_node *)(void *)node;
+    if (calendar->has_places && placed->tag >= VERGE__HAS_PLACE) {
+        placed->tag = VERGE__HAS_PLACE | tick << 1 | (placed->tag & 1);
+    }
+}
+
+/* Files a node that is in no list, at a tick that is not before the cursor. If the node has a place, the caller notes
+ * it. */
 static VERGE__ALWAYS_INLINE void verge__calendar_file(verge__calendar *calendar, verge__node *node, uint64_t tick) {
     VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
     VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");

@@ -43,7 +43,7 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer) {
     VERGE__INVARIANT(verge__timer_is_pending(timer), "W2: nodes are filed for timers that are pending");
     tick = tick > wheel->calendar.cursor ? tick : wheel->calendar.cursor;
     wheel->refiled++;
-    verge__calendar_file(&wheel->calendar, &timer->node, tick);
+    verge__wheel_file(wheel, timer, tick);
 }
 
 int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns) {
@@ -65,7 +65,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t dead
         verge__calendar_withdraw(calendar, node);
     }
     if (!is_kept) {
-        verge__calendar_file(calendar, node, tick);
+        verge__wheel_file(wheel, timer, tick);
     }
     return 0;
 }
@@ -90,7 +90,7 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
         verge__calendar_withdraw(calendar, node);
     }
     if (!is_past && tick >= verge__wheel_target(wheel)) {
-        verge__calendar_file(calendar, node, tick);
+        verge__wheel_file(wheel, timer, tick);
         return 0;
     }
     /* The timer comes out at the next poll; if a run is under way, at the first poll or run after it. */

@@ -32,8 +32,14 @@ static VERGE__NOINLINE int start_anew(verge_wheel *wheel, uint64_t deadline_ns, 
             return error;
         }
     }
-    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
-    return VERGE__UNLIKELY(error != 0) ? error : started(wheel, node, data, ret_timer);
+    uint64_t tick;
+    if (VERGE__UNLIKELY(!verge__wheel_arm_anew(wheel, &node->timer, deadline_ns, &tick))) {
+        int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
+        if (VERGE__UNLIKELY(error != 0)) {
+            return error;
+        }
+    }
+    return started(wheel, node, data, ret_timer);
 }
 
 int verge_wheel_start(verge_wheel *wheel, uint64_t deadline_ns, void *data, verge_timer *ret_timer) {

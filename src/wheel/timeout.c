@@ -24,6 +24,11 @@ static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, 
     verge__timer_node *timer = timer_of(timeout);
     VERGE__INVARIANT(!verge__node_is_linked(&timer->node) || verge__wheel_may_have(wheel, &timer->node),
                      "a timeout of another wheel: cancel it there first");
+    uint64_t tick;
+    if (VERGE__LIKELY(!is_past && verge__wheel_arm_anew(wheel, timer, deadline_ns, &tick))) {
+        timer->tag = VERGE__TIMEOUT | tick << 1;
+        return armed(wheel, timer);
+    }
     uint64_t before = timer->tag;
     timer->tag |= VERGE__TIMEOUT; /* its memory may be zeroed */
     int error = is_past ? verge__wheel_arm_slowly(wheel, timer, deadline_ns, true)

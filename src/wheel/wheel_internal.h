@@ -211,6 +211,28 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_arm_in_place(verge_wheel *wheel, v
     return true;
 }
 
+/* Files the node of a timer, which is in no list, at a tick. */
+static VERGE__ALWAYS_INLINE void verge__wheel_file(verge_wheel *wheel, verge__timer_node *timer, uint64_t tick) {
+    verge__calendar_file(&wheel->calendar, &timer->node, tick);
+    verge__calendar_note_place(&wheel->calendar, &timer->node, tick);
+}
+
+/* Gives a new timer its deadline, if its node is in no list and the short ways apply. The caller notes the tick for
+ * which the node was filed as the place of a timeout. False: nothing has changed. */
+static VERGE__ALWAYS_INLINE bool verge__wheel_arm_anew(verge_wheel *wheel, verge__timer_node *timer,
+                                                       uint64_t deadline_ns, uint64_t *ret_tick) {
+    uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
+    if (VERGE__UNLIKELY(tick - wheel->calendar.cursor >= wheel->short_reach || wheel->order != NULL ||
+                        verge__node_is_linked(&timer->node))) {
+        return false;
+    }
+    wheel->earliest_ns = deadline_ns < wheel->earliest_ns ? deadline_ns : wheel->earliest_ns;
+    timer->node.deadline_ns = deadline_ns;
+    verge__calendar_file(&wheel->calendar, &timer->node, tick);
+    *ret_tick = tick;
+    return true;
+}
+
 /* Counts a cancelled timer, which is not pending any more. True: its node may stay linked, as an idle node. False:
  * there are enough idle nodes, or the short ways do not apply, and the caller must withdraw the node. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, const verge__timer_node *timer) {
