@@ -434,9 +434,6 @@ int verge__change_dead(verge__connection *connection, verge__call *call);
 void verge__keep_words(verge_durable *durable, int error);
 /* Keeps words about a call that is refused before the store is asked. Returns the error. */
 int verge__refuse(verge_durable *durable, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
-#define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
-#define VERGE__CONTRACT_WORDS \
-    "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
 /* Call it after a step of a thread. It tells the log about a new failure, when the store answers again, and when the
  * store has gone back. */
 void verge__note_step(verge_durable *durable, bool *is_failing, int error);

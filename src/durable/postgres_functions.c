@@ -32,8 +32,7 @@
 
 #define CHECK_HANDLER \
     "IF $1 IS NULL OR $1 !~ '^[A-Za-z0-9._-]{1,64}$' THEN " \
-    "RAISE invalid_parameter_value USING MESSAGE = 'verge: a handler has 1 to 64 letters, digits, dots, _ and -'; " \
-    "END IF; "
+    "RAISE invalid_parameter_value USING MESSAGE = 'verge: " VERGE__HANDLER_WORDS "'; END IF; "
 
 /* Converts a time to nanoseconds since 1970. */
 #define NS_OF_DUE \
@@ -80,10 +79,15 @@
     "IF least($2, $3) < 0 OR greatest($2, $3) > 1000000000 THEN " \
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: a limit is 0 to 1000000000'; END IF; "
 
+/* Libraries before version 3 of the tables do not know verge_control. */
+#define CHECK_CONTRACT \
+    "IF (SELECT m.min_version FROM verge_meta m) < 3 THEN RAISE object_not_in_prerequisite_state USING MESSAGE = " \
+    "'verge: " VERGE__CONTRACT_WORDS "'; END IF; "
+
 /* Changes the settings of a handler. Nodes notice the new revision. The notification, with id 0, tells them at once. */
 #define CONTROL_HANDLER(NAME, ARGUMENTS, CHECK, PAUSED, CONCURRENCY, RATE) \
     "CREATE OR REPLACE FUNCTION " NAME "(handler text" ARGUMENTS ") RETURNS void " SETTINGS \
-    "BEGIN " CHECK_HANDLER CHECK VERGE__CONTROL( \
+    "BEGIN " CHECK_HANDLER CHECK CHECK_CONTRACT VERGE__CONTROL( \
         "$1", PAUSED, CONCURRENCY, RATE, \
         "(random() * 1099511627775)::bigint") "; " \
                                               "PERFORM pg_notify('verge_timer', '0 0 ' || $1); END $verge$;"

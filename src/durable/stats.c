@@ -70,6 +70,7 @@ static const verge__family families[] = {
     COUNTER(unknown, "Timers seen whose handler is not registered here."),
     COUNTER(commits, "Transactions of calls."),
     COUNTER(firings, "Transactions that fire."),
+    COUNTER(queries, "Queries for leases and the window."),
     COUNTER(connects, "Connections made."),
     GAUGE(window, "Timers in memory."),
     GAUGE(shards, "Shards that this node owns."),

@@ -47,6 +47,11 @@ enum {
 /* New tables are for libraries of this version or newer. Older libraries would lose the rules of timers. */
 #define VERGE__MIN_VERSION 3
 
+/* Words that calls and SQL functions share. */
+#define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
+#define VERGE__CONTRACT_WORDS \
+    "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
+
 /* If a store's clock is set back by no more than this, store time stands still until the clock has caught up. */
 #define VERGE__STORE_SETBACK_MAX_NS UINT64_C(60000000000)
 

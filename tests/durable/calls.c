@@ -745,6 +745,11 @@ static void test_metrics(void **state) {
     assert_true(length > 0 && (size_t)length == strlen(text));
     assert_non_null(strstr(text, "\nverge_durable_done_total 1\n"));
     assert_non_null(strstr(text, "\nverge_durable_lateness_seconds_count 1\n"));
+    size_t families = 0;
+    for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
+        families++;
+    }
+    assert_int_equal(families, sizeof(verge_durable_stats) / sizeof(uint64_t) - 1 + 2); /* each field; two histograms */
     assert_int_equal(verge_durable_metrics(durable, NULL, 0), length);
     char small[100];
     assert_int_equal(verge_durable_metrics(durable, small, sizeof(small)), length);

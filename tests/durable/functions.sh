@@ -81,6 +81,11 @@ for limits in "-1, 0" "0, -1" "1000000001, NULL" "NULL, 1000000001"; do
     refused "verge: a limit is 0 to 1000000000" "SELECT verge_limit('remind', $limits)"
 done
 refused "a handler has" "SELECT verge_pause('no spaces')"
+sql -c "UPDATE verge_meta SET min_version = 2" # older programs may run, and would not know
+for control in "verge_pause('remind')" "verge_resume('remind')" "verge_limit('remind', 1, 1)"; do
+    refused "run verge-durable contract" "SELECT $control"
+done
+sql -c "UPDATE verge_meta SET min_version = version"
 [ -z "$("$tool" handlers "$url" --json)" ] || fail "$("$tool" handlers "$url")"
 
 # cancel and reschedule
