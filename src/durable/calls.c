@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public calls on timers. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
- * transaction, the thread of the handler makes the call itself, in that transaction. verge_durable_start_in makes the
- * call in the caller's transaction. */
+ * transaction, the thread of the handler makes the call itself, in that transaction. verge_durable_start_in starts a
+ * timer in the caller's transaction. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -157,8 +157,8 @@ static intptr_t receive(void *channel) {
 
 /* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
  * call is withdrawn. If the writer has begun with the call already, the task waits until this try has ended; after
- * that, the call is not tried again. A cancelled task can only wait by joining another one. If there can be none, or
- * the runtime stops, the thread of the task is blocked. */
+ * that, the call is not tried again. A cancelled task can only wait by joining another task. If no task can be started
+ * for this, or the runtime stops, the thread of the task is blocked. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
     const int error = (int)receive(call->channel);
     if (error != 0) {
@@ -310,7 +310,7 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
 
 /* Returns whether a timer of the batch still needs the row's key. The batch has deleted the row of that timer, but may
  * insert it again with its key: if its handler returns RETRY, or the timer recurs. A handler may use the key of its own
- * timer if that timer does not recur: so it starts the next timer of a chain. */
+ * timer if that timer does not recur. This is how it starts the next timer of a chain. */
 static bool is_taken_in_batch(const verge__current *current, const verge__row *row) {
     const verge__row *found =
         row->key == NULL ? NULL : verge__find_in_batch(current, 0, row->handler, row->key, row->key_size);
@@ -474,7 +474,7 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         break;
     default:
         error = verge__change_dead(connection, call);
-        current->is_broken = error != 0; /* its savepoint may still be open, inside of the handler's */
+        current->is_broken = error != 0; /* the savepoint of this call may still be open, inside of the handler's */
         break;
     }
     const bool is_of_dead = call->kind == VERGE__CALL_REVIVE || call->kind == VERGE__CALL_FORGET;

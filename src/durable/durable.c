@@ -501,7 +501,8 @@ static int begin_node(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    /* A part is random: two nodes hardly ever have the same number, even if they have the same incarnation. */
+    /* A part of the node's number is random: two nodes hardly ever have the same one, even if their incarnations are
+     * the same. */
     durable->node = options->client ? 0 : durable->ids.incarnation << 32 | verge__random(durable) >> 32;
     error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);
     if (error != 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * durable/durable_internal.h - what a verge_durable is made of.
+ * durable/durable_internal.h - what a verge_durable is made of. P1 to P6 are the parts of the protocol
+ * (docs/DURABLE.md), and D1 to D7 the promises of verge/durable.h.
  *
  * Threads, each with a connection of its own (a client has only the writer):
  *   keeper   leases (P1) and the window (P2): renews the lease, acquires and releases shards, reads rows that are due
@@ -58,12 +59,12 @@ typedef struct verge__handler {
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
     uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
-    uint64_t ticket_slots;  /* a bit for each slot in which a batch has asked in vain: its ticket is kept */
+    uint64_t ticket_slots;  /* a bit for each slot whose batch had to wait: it asks again, with the same slot */
 } verge__handler;
 
 typedef enum verge__hint_state {
     VERGE__HINT_FREE = 0,
-    VERGE__HINT_WAITING, /* in the wheel */
+    VERGE__HINT_WAITING, /* in the wheel of its priority */
     VERGE__HINT_HELD,    /* the timer was due, but its handler had reached a limit (limits.c) */
     VERGE__HINT_FIRING,  /* a firer has taken it */
 } verge__hint_state;
@@ -96,7 +97,7 @@ typedef struct verge__window {
 } verge__window;
 
 /* What is known of the store's clock: it has reached local time + offset. Each answer that has store time gives an
- * offset. The largest offset of this period and the last one is used. */
+ * offset. The largest offset of this period and of the period before is used. */
 typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
@@ -147,7 +148,7 @@ typedef struct verge__firer {
     bool is_failing;
     bool has_permit; /* the batch has a permit of the cluster (permits.c) */
     verge__permit permit;
-    uint64_t slowest_ns; /* the longest run of a handler in this batch, but for handlers outside */
+    uint64_t slowest_ns; /* the longest run of a handler with a transaction in this batch */
     uint64_t slowest_id;
     uint32_t slowest_handler;
     verge_expiry *due;
@@ -165,7 +166,8 @@ typedef struct verge__firer {
 } verge__firer;
 
 /* ---- the parts of a node. A connection is used by its thread alone; before the threads begin and after they end, by
- * open and close. A field that several threads use is read and written under the lock ---- */
+ * open and close. A field that several threads use is read and written under the lock; the only thread that writes it
+ * may read it without the lock ---- */
 
 typedef struct verge__keeper {
     pthread_t thread;
@@ -176,7 +178,7 @@ typedef struct verge__keeper {
     uint64_t scan_at_ns;
     uint64_t scan_all_at_ns;   /* until then, the regular scans leave out timers that were due long ago (PostgreSQL) */
     uint64_t control_revision; /* of the settings in `controls` */
-    uint32_t scan_rows;        /* of one page */
+    uint32_t scan_rows;        /* the most rows of one page */
     bool is_scan_slow;         /* scans of all rows take long, so they are made in pieces */
     uint64_t read_until_ns;    /* store time up to which the window was read; R in keeper.c */
     bool scan_now;             /* set by any thread, to ask for a scan of all rows */
@@ -268,11 +270,11 @@ struct verge_durable {
 
     /* If shards came from an owner that had died, one of the timers of these shards may have killed the owner's
      * process. So for a while only one firer fires, in batches of 1, 2, 4 and so on, until batch_limit is options.batch
-     * again. All owners fire in the order of (priority, due, id). So before each death, at least half of the timers
-     * before the bad one are done. At last the bad timer is alone in its batch. Before a batch of one, the attempt is
-     * counted, so the bad timer is dead after its last attempt. Other firers need not wait for a handler outside: its
-     * claim counts the attempt. A node is as careful if it has lost its connection while handlers with a transaction
-     * ran. */
+     * again. All owners fire in the same order: by priority, then by due time. So before each death, at least half of
+     * the timers before the bad one are done. At last the bad timer is alone in its batch. Before a batch of one, the
+     * attempt is counted, so the bad timer is dead after its last attempt. Other firers need not wait for a handler
+     * outside: its claim counts the attempt. A node fires in the same way after it has lost its connection while
+     * handlers with a transaction ran. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
@@ -343,14 +345,15 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
 void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
 /* Adds a hint for a row, or moves the hint of the row. Without room for a new hint, sets a cut. is_told: the row was
- * committed just now. Otherwise the row may be old: a scan has read it some time ago. */
+ * committed just now (by verge_durable_start_in: or will be). Otherwise the row may be old: a scan has read it some
+ * time ago. */
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
 /* Returns whether there is room for rows that were cut off. *ret_first is the first of these rows. */
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first);
 /* Removes cuts at or after a time: a scan is about to read all rows from there on. */
 void verge__window_uncut(verge_durable *durable, uint64_t due_ns);
 void verge__window_drop(verge_durable *durable, uint32_t index);
-/* Holds a hint that was firing. It becomes the first or the last of its handler that is held. */
+/* Holds a hint that was firing. It becomes the first or the last held hint of its handler. */
 void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);
 /* Files a hint that is held. Returns whether its timer is due. */
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns);
@@ -434,8 +437,8 @@ int verge__change_dead(verge__connection *connection, verge__call *call);
 void verge__keep_words(verge_durable *durable, int error);
 /* Keeps words about a call that is refused before the store is asked. Returns the error. */
 int verge__refuse(verge_durable *durable, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Call it after a step of a thread. It tells the log about a new failure, when the store answers again, and when the
- * store has gone back. */
+/* Call it after a step of a thread. It tells the log that the step has failed for a new reason, that the store answers
+ * again, or that the store has gone back to an older state. */
 void verge__note_step(verge_durable *durable, bool *is_failing, int error);
 void verge__log(verge_durable *durable, const verge_durable_message *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -468,7 +471,7 @@ int verge__find_taken(verge__row *rows, size_t count);
  * inserted or moved the rows. */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
 /* Call it after the commit. Puts rows of this node's shards that are due soon into the window. Notifies the owners of
- * other rows that became near only now. */
+ * other rows that are due soon, if the transaction has not done so. */
 void verge__rows_committed(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count);
 verge__row verge__moved_row(const verge__change *change);
 
@@ -484,7 +487,7 @@ typedef struct verge__current {
     size_t back_mark;        /* the length of `back` before the handler ran */
     const verge__row *row;   /* of the timer */
     uint64_t until_ns;       /* outside: local time when the claim ends */
-    bool is_lost;            /* outside: the timer was cancelled or moved, or another node has it */
+    bool is_lost;            /* outside: the timer was cancelled or moved, or was claimed again */
 } verge__current;
 
 /* Returns NULL if this thread runs no handler of this node with a transaction. */

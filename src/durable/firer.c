@@ -405,8 +405,9 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
     stats->retried += fired->ending == ENDS_AGAIN && fired->row.attempt != 0;
 }
 
-/* Under the lock: files or drops the hint of a timer after its batch. If the timer was moved meanwhile, or this is
- * possible, its row may have either time: the earlier one counts, as a hint that is too early only costs a query. */
+/* Under the lock: files or drops the hint of a timer after its batch. If the timer was moved meanwhile, or may have
+ * been, its row has the new time or the one that the batch has set. The earlier of the two counts, as a hint that is
+ * too early only costs a query. */
 static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired) {
     verge__hint *hint = &durable->window.hints[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;

@@ -222,7 +222,7 @@ static void visit_notified(void *context, const verge__row *row) {
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
     durable->keeper.scan_now |=
-        is_near && row->handler[0] == '\0'; /* an older version has moved the timer: only a scan finds its handler */
+        is_near && row->handler[0] == '\0'; /* the sender did not know the handler, so only a scan finds it */
     verge__unlock(durable);
     if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
         visit_row(context, row);
@@ -272,8 +272,8 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
  * that were fired, and a scan of all rows has to pass them. This takes a second for two or three million rows. If such
  * scans take long, they are made in pieces, with a rest after each. In the rests, the lease is renewed, notifications
- * are heard, and other scans go on. If the store has notifications, scans of all rows that nobody has asked for then
- * take at most one part in SCAN_SHARE of the time. */
+ * are heard, and other scans go on. If such scans take long and the store has notifications, those that nobody has
+ * asked for take at most one part in SCAN_SHARE of the time. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
@@ -295,7 +295,7 @@ typedef struct verge__scan {
 #define SCAN_REST 4   /* a rest takes this many times as long as the piece before it */
 #define PIECE_AGES 16 /* if the rows of a piece were due t ago, the piece spans t / PIECE_AGES */
 #define PIECE_MIN_NS UINT64_C(2000000000)
-#define PIECE_AGE_MAX_NS UINT64_C(86400000000000)
+#define PIECE_AGE_MAX_NS UINT64_C(86400000000000) /* if the rows were due longer ago, a piece is a full page */
 
 /* Under the lock: sets the row after which the scan begins, and removes the cuts from there on. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits of the whole cluster. The timers of a handler with such limits fire in batches of their own. Before such a
- * batch begins, the firer asks the store for a permit. This is a short transaction of its own, which locks the
+ * batch begins, the firer asks the store for a permit. It asks in a short transaction of its own, which locks the
  * handler's row of verge_control.
  *
  *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
@@ -9,9 +9,9 @@
  *                 have asked. The row is deleted when the batch ends. A batch that asks also deletes the rows of
  *                 batches whose node has died, that run for longer than the run_ns of their permit, or that wait and
  *                 have not asked for VERGE__PERMIT_WAIT_NS.
- *   rate          next_run is when the rate allows the next timer. A batch reserves one such time for each of its
- *                 timers, and moves next_run behind the last. If the first of these times is in the future, the batch
- *                 is held until then, and needs no other permit for the rate.
+ *   rate          The column next_run of verge_control is when the rate allows the next timer. A batch reserves one
+ *                 such time for each of its timers, and moves next_run behind the last. If the first of these times is
+ *                 in the future, the batch is held until then, and needs no other permit for the rate.
  */
 #define _GNU_SOURCE
 
@@ -43,7 +43,7 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    /* The lowest free slot; first one that has a ticket, as a batch that asked in vain asks again. */
+    /* The lowest free slot whose batch had to wait and now asks again. If there is none, the lowest free slot. */
     const uint64_t with_ticket = handler->ticket_slots & ~handler->slots;
     const uint64_t choice = with_ticket != 0 ? with_ticket : ~handler->slots;
     uint32_t slot = 0;

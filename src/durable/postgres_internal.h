@@ -15,7 +15,7 @@
  *    these sessions. The JIT compiler is off as well, since the high cost of a forbidden scan would trigger it.
  *
  * The server stops a statement after the lease. The library waits for the answer 2 s longer (answer_ns). After that,
- * the connection counts as lost.
+ * the connection counts as lost. On a borrowed connection, only the library has a limit: 60 s.
  */
 #ifndef VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
 #define VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H

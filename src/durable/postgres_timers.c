@@ -98,8 +98,8 @@ static bool read_number(char **at, uint64_t *ret_number) {
     return is_digit && *ret_number <= VERGE__TIME_MAX_NS && *(*at)++ == ' ';
 }
 
-/* A notification is "ID DUE HANDLER". The handler is empty if an older version of the library has moved the timer.
- * Other texts are ignored, since anybody can send anything on a channel. */
+/* A notification is "ID DUE HANDLER". The handler is empty if the sender did not know it: an older version of the
+ * library that has moved the timer, say. Other texts are ignored, since anybody can send anything on a channel. */
 static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
     char *at = notification->extra;
     verge__row row = {0};
@@ -342,7 +342,8 @@ static int replace(verge__postgres *c, verge__row *row) {
     return 0;
 }
 
-/* A statement has one row, or at most PIECE_SIZE_MAX bytes of payloads: the server must answer within the lease. */
+/* A statement has one row, or at most PIECE_ROWS_MAX rows with PIECE_SIZE_MAX bytes of payloads: the server must answer
+ * within the lease. */
 static int insert_pieces(verge__postgres *c, verge__row *rows, size_t count) {
     int error = 0;
     for (size_t i = 0, end; i < count && error == 0; i = end) {

@@ -12,9 +12,9 @@ enum { VERGE__MISSED_MAX = 10000 }; /* at most this many missed ticks of a rule 
  * -ENOMEM, -EIO. */
 int verge__rule_first(const char *text, uint64_t after_ns, uint64_t *ret_due_ns);
 
-/* Computes the tick after the one that was due at due_ns and is taken at now_ns; VERGE_NEVER: there is none. The policy
- * is a verge_interval_policy. With BURST, that tick may be missed already. The other policies leave missed ticks out,
- * and count them. Errors as above. */
+/* Computes the next tick of a timer that was due at due_ns and fires at now_ns; VERGE_NEVER: there is none. The policy
+ * is a verge_interval_policy. With BURST, the next tick may be overdue already. The other policies leave out ticks that
+ * are overdue, and count them. Errors as above. */
 int verge__rule_next(const char *text, uint32_t policy, uint64_t due_ns, uint64_t now_ns, uint64_t *ret_next_ns,
                      uint64_t *ret_missed);
 

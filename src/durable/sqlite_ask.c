@@ -95,7 +95,7 @@ static const char *const texts[STATEMENT_COUNT] = {
 
 /* ---- errors, statements ---- */
 
-/* Returns what SQLite's message does not say. */
+/* Returns a reason that SQLite's message lacks; empty: nothing is to be added. */
 static const char *reason_of(sqlite3 *db, int code) {
     const int number = db == NULL ? 0 : sqlite3_system_errno(db);
     if (code == SQLITE_READONLY) {

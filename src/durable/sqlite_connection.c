@@ -14,7 +14,7 @@
 #include "durable/sqlite_internal.h"
 
 enum {
-    CHECKPOINT_PAGES = 1000, /* of the log; SQLite's own number */
+    CHECKPOINT_PAGES = 1000, /* of the log; the default of SQLite */
     RESTART_PAGES = 4000,
     ROLLBACK_TRIES_MAX = 1000, /* a rollback fails while there is no memory */
 };

@@ -87,7 +87,7 @@ static int bind_tail(sqlite3_stmt *statement, int first, const verge__row *row) 
     }
     const void *payload = row->payload_size == 0 ? "" : row->payload;
     const int code = sqlite3_bind_blob(statement, first + 2, payload, (int)row->payload_size, SQLITE_STATIC);
-    (void)sqlite3_bind_text(statement, first + 3, row->rule, -1, SQLITE_STATIC); /* NULL: NULL */
+    (void)sqlite3_bind_text(statement, first + 3, row->rule, -1, SQLITE_STATIC); /* without a rule, this binds NULL */
     return code;
 }
 

@@ -29,7 +29,7 @@ enum {
     VERGE__ID_INCARNATION_BITS = 27, /* ids from 2^62 on are made by postgres_functions.c */
     VERGE__SCAN_ROWS_MAX = 4096,
     VERGE__WORDS_MAX = 512,
-    VERGE__DEAD_COUNT_MAX = 10000, /* owners counts no further, since counting takes time */
+    VERGE__DEAD_COUNT_MAX = 10000, /* `owners` counts no further, since counting takes time */
 };
 
 #define VERGE__NO_TIMER UINT64_C(0)
@@ -173,7 +173,7 @@ typedef struct verge__store {
      * sessions apart. */
     int (*connect)(const verge__access *access, verge__connection **ret_connection);
     void (*disconnect)(verge__connection *connection);
-    /* Makes a connection of a transaction that the caller has begun. Release it with disconnect. */
+    /* Makes a connection that uses a transaction of the caller, which has begun. Release it with disconnect. */
     int (*borrow)(void *transaction, verge__connection **ret_connection);
     void *(*handle)(verge__connection *connection); /* the sqlite3 * or PGconn * of the connection */
 

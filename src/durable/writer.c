@@ -22,7 +22,7 @@ enum {
  * returns VERGE_RUNNING. */
 #define LOCK_PATIENCE_NS UINT64_C(50000000)
 
-/* The calls of one transaction. */
+/* Calls that the writer has taken together. Those that write share a transaction. */
 typedef struct verge__group {
     verge__call *calls;
     size_t row_count;
@@ -88,8 +88,9 @@ static void append_calls(verge_durable *durable, verge__call *calls, verge__call
     verge__unlock(durable);
 }
 
-/* Call it after a transaction met a lock. A call that inserts a key may be the reason: another open transaction may
- * have inserted the same key. From now on, each such call gets a transaction of its own. */
+/* Call it after a transaction met a lock. A call that inserts a key, or revives a timer with a key, may be the reason:
+ * another open transaction may have inserted the same key. From now on, each such call gets a transaction of its
+ * own. */
 static void set_apart(const verge__group *group) {
     for (verge__call *call = group->calls; call != NULL; call = call->next) {
         call->is_alone |= call->kind == VERGE__CALL_REVIVE;
@@ -303,7 +304,7 @@ static bool finish_change(verge_durable *durable, verge__call *call, verge__chan
     return true;
 }
 
-/* Whether the patience of a call that failed has not run out. */
+/* Returns whether a call that failed may be tried again: its patience has not run out, and the node does not end. */
 static bool has_patience(verge_durable *durable, const verge__call *call) {
     verge__lock(durable);
     const bool has = verge__local_now(durable) < call->give_up_ns && !durable->is_ending;
