@@ -49,7 +49,7 @@ typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     verge_durable_handler_options options;
     uint32_t running;         /* batches under way that have a timer of this handler */
-    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or a permit for later) */
+    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or the store's answer) */
     uint32_t window_count;    /* its hints in the window */
     verge__cut cut;           /* of its rows */
     uint32_t held_first;      /* the list of held hints, in the order in which they are released */
@@ -235,7 +235,7 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local */
     uint32_t shard_count;
-    bool has_rules; /* the tables take rules and settings of handlers: at open, older programs were refused already */
+    bool has_rules; /* rules and settings of handlers may be stored: at open, the tables refused older libraries */
     uint64_t node;
 
     pthread_mutex_t lock;
@@ -355,12 +355,12 @@ void verge__window_uncut(verge_durable *durable, uint64_t due_ns);
 void verge__window_drop(verge_durable *durable, uint32_t index);
 /* Holds a hint that was firing. It becomes the first or the last held hint of its handler. */
 void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);
-/* Files a hint that is held. Returns whether its timer is due. */
+/* Puts a held hint back into its wheel, as verge__window_file does. Returns whether its timer is due. */
 bool verge__window_release(verge_durable *durable, uint32_t index, uint64_t now_ns);
 /* Drops hints that handlers have beyond their shares. */
 void verge__window_trim(verge_durable *durable);
-/* Files a hint that was firing: it waits until at_ns. If its row is due so late that a later scan finds it, the hint is
- * dropped. */
+/* Puts a hint that was firing back into its wheel, where it waits until at_ns. If its row is due so late that a later
+ * scan finds it, the hint is dropped. */
 void verge__window_file(verge_durable *durable, uint32_t index, uint64_t at_ns);
 /* Drops hints of shards that the node does not own any more, except hints that fire. */
 void verge__window_drop_foreign(verge_durable *durable);

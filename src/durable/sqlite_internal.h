@@ -73,7 +73,7 @@ typedef enum verge__sqlite_statement {
     STATEMENT_COUNT,
 } verge__sqlite_statement;
 
-/* The queue of this process's writers of one file. */
+/* The queue of this process's connections that write to one file. */
 typedef struct verge__sqlite_file {
     struct verge__sqlite_file *next;
     char *path;
