@@ -23,8 +23,8 @@
  *                     happens exactly once.
  *   D3 never early    the statement that fires a timer compares its time with the clock of the store. On PostgreSQL,
  *                     the clock of the node's machine does not matter. On SQLite, it is the clock of the store.
- *   D4 fenced         a node that has lost a shard cannot fire or complete timers of the shard, even if the node does
- *                     not know yet.
+ *   D4 fenced         a node that has lost a shard cannot fire timers of the shard, even if the node does not know yet.
+ *                     A handler `outside` that is running can still end its timer, until another node claims the timer.
  *   D5 verdicts       cancel and reset return what became of the timer:
  *                     0              the timer will not run, or not before the new time.
  *                     VERGE_RUNNING  its handler is running now. If the call is made in a handler: the timer may also

@@ -474,6 +474,7 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         break;
     default:
         error = verge__change_dead(connection, call);
+        (void)connection->store->handle(connection); /* the end of that savepoint has taken it from the handler */
         current->is_broken = error != 0; /* the savepoint of this call may still be open, inside of the handler's */
         break;
     }

@@ -181,6 +181,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         if (durable->ids.server_id != (*connection)->server_id) {
             durable->ids.server_id = (*connection)->server_id;
             durable->ids.incarnation = 0;
+            memset(durable->last_epochs, 0, sizeof(durable->last_epochs)); /* it may give the same epochs again */
         }
         verge__unlock(durable);
     }
@@ -529,13 +530,14 @@ static int start_threads(verge_durable *durable) {
         verge__lock(durable);
         durable->firers_alive++;
         verge__unlock(durable);
+        firer->is_started = true; /* before there is a thread that reads it */
         if (pthread_create(&firer->thread, NULL, verge__firer_run, firer) != 0) {
+            firer->is_started = false;
             verge__lock(durable);
             durable->firers_alive--;
             verge__unlock(durable);
             return -EAGAIN;
         }
-        firer->is_started = true;
     }
     if (pthread_create(&durable->keeper.thread, NULL, verge__keeper_run, durable) != 0) {
         return -EAGAIN;

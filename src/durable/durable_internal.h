@@ -264,6 +264,7 @@ struct verge_durable {
 
     /* the shards of the node; epochs[s] is 0 if the node does not own shard s */
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
+    uint64_t last_epochs[VERGE_DURABLE_SHARDS_MAX]; /* with which the node last knew that it owned the shard */
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
@@ -350,8 +351,9 @@ uint32_t verge__window_find(const verge__window *window, uint64_t id);
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
 /* Returns whether there is room for rows that were cut off. *ret_first is the first of these rows. */
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first);
-/* Removes cuts at or after a time: a scan is about to read all rows from there on. */
-void verge__window_uncut(verge_durable *durable, uint64_t due_ns);
+/* Removes cuts after a row: a scan is about to read all rows after it. Rows are in the order of their due times and, if
+ * these are equal, of their ids. */
+void verge__window_uncut(verge_durable *durable, uint64_t due_ns, uint64_t id);
 void verge__window_drop(verge_durable *durable, uint32_t index);
 /* Holds a hint that was firing. It becomes the first or the last held hint of its handler. */
 void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first);

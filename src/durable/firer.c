@@ -271,9 +271,10 @@ int verge__firer_end(verge__firer *firer, int error, bool must_know) {
 
 /* Counts the attempt in a commit of its own, for a batch of one timer after a crash: this timer may have killed the
  * process. */
-static int count_attempt(verge__firer *firer) {
+static int count_attempt(verge__firer *firer, bool *ret_is_counted) {
+    const verge__store *store = firer->durable->store;
     const int error =
-        verge__firer_end(firer, firer->durable->store->count_attempt(firer->connection, &firer->targets[0]), true);
+        verge__firer_end(firer, store->count_attempt(firer->connection, &firer->targets[0], ret_is_counted), true);
     verge__failpoint("attempt.counted");
     return error != 0 ? error : verge__begin(firer->durable, &firer->connection);
 }
@@ -560,11 +561,12 @@ static void put_off(verge__firer *firer, const verge__plan *plan) {
 }
 
 /* Fires the batch, in the transaction that verge__begin has begun. */
-static int fire(verge__firer *firer, const verge__plan *plan, bool is_counted) {
+static int fire(verge__firer *firer, const verge__plan *plan, bool counts_first) {
     firer->fired_count = 0;
     firer->back_count = 0;
     firer->scheduled_count = 0;
-    const int error = is_counted ? count_attempt(firer) : 0;
+    bool is_counted = false;
+    const int error = counts_first ? count_attempt(firer, &is_counted) : 0;
     if (error != 0) {
         return error;
     }
@@ -598,12 +600,12 @@ verge__progress verge__firer_step(verge__firer *firer) {
         if (!plan.is_full) {
             fill_batch(firer, &plan); /* adds timers that became due while the transaction began */
         }
-        const bool is_counted = durable->is_careful && firer->target_count == 1 && !plan.is_outside;
+        const bool counts_first = durable->is_careful && firer->target_count == 1 && !plan.is_outside;
         verge__unlock(durable);
         if (!durable->store->has_one_writer) {
             pass_baton(firer);
         }
-        error = fire(firer, &plan, is_counted);
+        error = fire(firer, &plan, counts_first);
     }
     verge__note_step(durable, &firer->is_failing, error);
     tell_batch(firer, error);

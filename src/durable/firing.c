@@ -264,10 +264,7 @@ uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired) {
 
 int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted) {
     verge__connection *connection = firer->connection;
-    /* If another transaction had locked the row at that moment, the attempt was not counted. This is noticed only if it
-     * is the first attempt. */
-    const bool was_counted = is_counted && fired->row.attempt > 0;
-    verge__run run = {.attempt = fired->row.attempt + !was_counted, .now_ns = verge__fired_at(firer, fired)};
+    verge__run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(firer, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {
         fired->row.attempt = run.attempt - 1; /* this attempt does not begin, even if it was counted */

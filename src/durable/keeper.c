@@ -15,12 +15,18 @@
 
 static void own_shard(verge_durable *durable, const verge__shard *shard) {
     if (shard->shard < durable->shard_count && durable->owned_count < VERGE_DURABLE_SHARDS_MAX) {
-        durable->epochs[shard->shard] = shard->epoch;
+        durable->epochs[shard->shard] = durable->last_epochs[shard->shard] = shard->epoch;
         durable->owned[durable->owned_count++] = *shard;
     }
 }
 
-/* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. */
+static void be_careful(verge_durable *durable) {
+    durable->is_careful = true;
+    durable->batch_limit = 1;
+}
+
+/* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. The answer may
+ * have shards that the node took before without hearing of it: the answer was lost. They may be of a node that died. */
 static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
@@ -29,7 +35,11 @@ static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     durable->owned_count = 0;
     durable->live_nodes = cluster->live_nodes == 0 ? 1 : cluster->live_nodes;
     for (uint32_t i = 0; i < cluster->owned_count; i++) {
-        own_shard(durable, &cluster->owned[i]);
+        const verge__shard *shard = &cluster->owned[i];
+        if (shard->shard < durable->shard_count && shard->epoch != durable->last_epochs[shard->shard]) {
+            be_careful(durable);
+        }
+        own_shard(durable, shard);
     }
     for (uint32_t i = 0; i < VERGE_DURABLE_SHARDS_MAX; i++) {
         has_lost |= before[i] != 0 && durable->epochs[i] == 0;
@@ -48,8 +58,7 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
         own_shard(durable, &acquired->owned[i]);
         durable->keeper.scan_now = true;
         if (!acquired->owned[i].was_clean) {
-            durable->is_careful = true;
-            durable->batch_limit = 1;
+            be_careful(durable);
             of_dead++;
         }
     }
@@ -297,7 +306,7 @@ typedef struct verge__scan {
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000) /* if the rows were due longer ago, a piece is a full page */
 
-/* Under the lock: sets the row after which the scan begins, and removes the cuts from there on. */
+/* Under the lock: sets the row after which the scan begins, and removes the cuts after that row. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__page *page = &scan->page;
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
@@ -310,7 +319,7 @@ static void begin_page(verge_durable *durable, verge__scan_from from, verge__sca
         page->last_due_ns = cut.due_ns;
         page->last_id = cut.is_set ? cut.id - 1 : 0;
     }
-    verge__window_uncut(durable, page->last_due_ns);
+    verge__window_uncut(durable, page->last_due_ns, page->last_id);
 }
 
 static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in_pieces, verge__scan *scan) {

@@ -270,6 +270,7 @@ int verge__postgres_begin(verge__connection *connection) {
 
 void verge__postgres_rollback(verge__connection *connection) {
     verge__postgres *c = own(connection);
+    (void)PQsetnonblocking(c->pg, 1); /* a handler may have had it */
     if (PQtransactionStatus(c->pg) != PQTRANS_IDLE) {
         (void)verge__pg_say(c, "ROLLBACK");
     }

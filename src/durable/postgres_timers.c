@@ -530,12 +530,18 @@ int verge__postgres_extend(verge__connection *connection, verge__change *change,
     return error;
 }
 
-int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target) {
+int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
     verge__parameters p = {0};
+    PGresult *result;
     add_number(&p, target->id);
     add_number(&p, verge__shard_of(target->id));
     add_number(&p, target->epoch);
-    return verge__pg_tell(own(connection), ATTEMPT, &p);
+    const int error = verge__pg_ask(own(connection), ATTEMPT, &p, &result);
+    if (error == 0) {
+        *ret_is_counted = PQntuples(result) > 0;
+        PQclear(result);
+    }
+    return error;
 }
 
 /* Returns a change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the order of

@@ -260,12 +260,17 @@ int verge__sqlite_extend(verge__connection *connection, verge__change *change, u
     return error;
 }
 
-int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target) {
+int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
     verge__sqlite *c = own(connection);
     verge__fence fence = {.shard = UINT64_MAX};
+    int64_t attempt = 0;
     bool holds = false;
-    const int error = check_fence(c, &fence, target, &holds);
-    return error != 0 || !holds ? error : RUN(c, TIMER_ATTEMPT, NULL, number(target->id));
+    int error = check_fence(c, &fence, target, &holds);
+    if (error == 0 && holds) {
+        error = RUN(c, TIMER_ATTEMPT, &attempt, number(target->id), number(c->base.now_ns));
+    }
+    *ret_is_counted = attempt > 0;
+    return error;
 }
 
 int verge__sqlite_probe(verge__connection *connection, verge__change *changes, size_t count) {

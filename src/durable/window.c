@@ -219,14 +219,14 @@ bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first
     return ret_first->is_set;
 }
 
-static void uncut(verge__cut *cut, uint64_t due_ns) {
-    cut->is_set = cut->is_set && cut->due_ns < due_ns;
+static void uncut(verge__cut *cut, uint64_t due_ns, uint64_t id) {
+    cut->is_set = cut->is_set && (cut->due_ns < due_ns || (cut->due_ns == due_ns && cut->id <= id));
 }
 
-void verge__window_uncut(verge_durable *durable, uint64_t due_ns) {
-    uncut(&durable->window.cut, due_ns);
+void verge__window_uncut(verge_durable *durable, uint64_t due_ns, uint64_t id) {
+    uncut(&durable->window.cut, due_ns, id);
     for (uint32_t i = 0; i < durable->handler_count; i++) {
-        uncut(&durable->handlers[i].cut, due_ns);
+        uncut(&durable->handlers[i].cut, due_ns, id);
     }
 }
 
@@ -329,6 +329,11 @@ void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first) {
     verge__hint *hint = &hints[index];
     verge__handler *handler = &durable->handlers[hint->handler];
     VERGE__INVARIANT(hint->state == VERGE__HINT_FIRING, "V1: only what has come out of the wheel is held");
+    hint->is_moved = false;
+    if (is_far(durable, hint)) { /* it was moved while a permit was asked for */
+        verge__window_drop(durable, index);
+        return;
+    }
     hint->state = VERGE__HINT_HELD;
     const bool is_only = handler->held_count == 0;
     hint->held_previous = is_only || is_first ? VERGE__NO_HINT : handler->held_last;

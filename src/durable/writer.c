@@ -218,16 +218,20 @@ static int begin(verge_durable *durable) {
 static int transact(verge_durable *durable, verge__group *group) {
     const verge__store *store = durable->store;
     int error = collect(durable, group);
+    const bool has_collected = error == 0;
     VERGE__THEN(error, write_group(durable, group));
     if (error != 0) {
         store->rollback(durable->writer.connection);
-        return error;
+    } else {
+        const uint64_t began_ns = verge__local_now(durable);
+        error = store->commit(durable->writer.connection, verge__new_mark(durable));
+        verge__failpoint("schedule.committed");
+        if (error == 0) {
+            verge__note_commit(durable, began_ns);
+        }
     }
-    const uint64_t began_ns = verge__local_now(durable);
-    error = store->commit(durable->writer.connection, verge__new_mark(durable));
-    verge__failpoint("schedule.committed");
-    if (error == 0) {
-        verge__note_commit(durable, began_ns);
+    if (error == -EAGAIN && has_collected) {
+        set_apart(group);
     }
     return error;
 }
@@ -429,9 +433,6 @@ verge__progress verge__writer_step(verge_durable *durable) {
     }
     if (error == 0 && group.has_changes) {
         error = transact(durable, &group);
-        if (error == -EAGAIN) {
-            set_apart(&group);
-        }
     }
     if (error == 0) {
         verge__lock(durable);

@@ -187,6 +187,7 @@ static int model_acquire(verge__connection *connection, uint64_t node, uint32_t 
             model.now.shards[i].owner = node;
             model.now.shards[i].epoch++;
             model.now.shards[i].clean = false;
+            model.now.shards[i].taken_from_dead_by = was_clean ? 0 : node;
             ret_new->owned[ret_new->owned_count++] =
                 (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
         }
@@ -372,11 +373,13 @@ static int model_complete(verge__connection *connection, verge__change *changes,
     return 0;
 }
 
-static int model_count_attempt(verge__connection *connection, const verge__target *target) {
+static int model_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
     OR_LOST(connection)
     struct model_row *r = due_row(tables(connection), target);
-    if (r != NULL) {
+    *ret_is_counted = r != NULL && !verge_test_chance(&model.random, 3); /* another transaction may have locked it */
+    if (*ret_is_counted) {
         r->row.attempt++;
+        model.counted_id = target->id;
     }
     return 0;
 }

@@ -29,6 +29,7 @@ struct model_tables {
         uint64_t epoch;
         uint64_t owner;
         bool clean;
+        uint64_t taken_from_dead_by; /* the last node to take it, if the owner before had died */
     } shards[MODEL_SHARDS];
     uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
     uint64_t incarnation;
@@ -51,6 +52,7 @@ struct model_store {
     struct verge_test_random random;
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
+    uint64_t counted_id; /* the timer whose attempt was counted last, before its handler ran */
     uint64_t early; /* how many rows were taken before they were due; must be 0 */
     /* If not NULL, scans and waits take time. Rows of timers that have fired since gone_since_ns are deleted, but a
      * scan still has to pass them: MODEL_SCAN_MINUTE_NS for those of a minute. */

@@ -34,12 +34,19 @@ struct node {
     bool is_stopped;
     struct simulated_call calls[CALLS_MAX];
     uint32_t call_count;
+    struct {
+        uint64_t id;
+        uint64_t due_ns;
+        bool is_known;
+    } known[MODEL_ROWS_MAX]; /* by row: whether the window had it, or a cut before it, when the node was looked at */
 };
 
 static struct node nodes[NODES];
 static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
 static uint64_t replicated_ids[CALLS_MAX * NODES]; /* a copy from when the replica got the tables */
+static bool is_second_low; /* the second handler has a low priority, and so a share of the window */
+static const char *seen; /* what was wrong during the steps; NULL: nothing */
 static enum fate replicated_fates[CALLS_MAX * NODES];
 static uint64_t lost_ids[LOST_MAX]; /* some timers that failovers have lost; a caller may still have their ids */
 static uint64_t node_count;
@@ -97,7 +104,19 @@ static bool cancel_another(const verge_durable_firing *firing) {
     return result >= 0 || result == -ENOENT;
 }
 
+/* The handler is told which attempt this is: one more than the tables say, or the one that was counted beforehand. */
+static void look_at_attempt(const verge_durable_firing *firing) {
+    for (uint32_t i = 0; i < model.now.row_count; i++) {
+        const struct model_row *r = &model.now.rows[i];
+        if (r->is_there && r->row.id == firing->id) {
+            const uint32_t attempt = r->row.attempt + (model.counted_id != firing->id);
+            seen = firing->attempt == attempt ? seen : "a handler was told another attempt";
+        }
+    }
+}
+
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
+    look_at_attempt(firing);
     if (verge_test_chance(&dice, 8) && !cancel_another(firing)) {
         return VERGE_DURABLE_RETRY;
     }
@@ -138,6 +157,10 @@ static void begin_node(struct node *node) {
     handler.rate = limits & 1 ? 50 : 0;
     handler.concurrency = limits & 2 ? 1 : 0;
     assert_int_equal(verge_durable_register_with(node->durable, "write", &handler), 0);
+    handler.rate = handler.concurrency = 0;
+    handler.priority = is_second_low ? VERGE_DURABLE_LOW : VERGE_DURABLE_NORMAL;
+    assert_int_equal(verge_durable_register_with(node->durable, "second", &handler), 0);
+    memset(node->known, 0, sizeof(node->known));
     node->call_count = 0;
     node->is_stopped = false;
 }
@@ -151,6 +174,13 @@ static void submit(struct node *node, verge__call_kind kind, uint32_t timer, uin
     struct simulated_call *simulated = &node->calls[node->call_count++];
     *simulated = (struct simulated_call){.timer = timer, .is_open = true};
     simulated->row = (verge__row){.due_ns = delay_ns, .due_is_delay = true, .handler = "write", .payload = ""};
+    if (verge_test_chance(&dice, 2)) {
+        simulated->row.handler = "second";
+    }
+    if (verge_test_chance(&dice, 2)) { /* many timers are due at the same time */
+        simulated->row.due_is_delay = false;
+        simulated->row.due_ns = (model.now_ns + delay_ns) / (100 * MS) * (100 * MS);
+    }
     simulated->row.policy = timer + 1; /* the model tells timers apart by this */
     simulated->call = (verge__call){.kind = kind, .give_up_ns = VERGE_NEVER};
     if (kind == VERGE__CALL_SCHEDULE) {
@@ -212,9 +242,62 @@ static void kill_node(struct node *node) {
     begin_node(node);
 }
 
+static bool is_cut_off(const verge__cut *cut, const verge__row *row) {
+    return cut->is_set && (cut->due_ns < row->due_ns || (cut->due_ns == row->due_ns && cut->id <= row->id));
+}
+
+/* V3: what the window had, or a cut, is not forgotten while the row stays as it is and no scan of all rows is to come. */
+static void look_at_window(struct node *node) {
+    const verge_durable *durable = node->durable;
+    const bool is_scan_to_come = durable->keeper.scan_now || durable->keeper.connection == NULL;
+    for (uint32_t i = 0; i < model.now.row_count && i < MODEL_ROWS_MAX; i++) {
+        const struct model_row *r = &model.now.rows[i];
+        const uint32_t shard = verge__shard_of(r->row.id);
+        const verge__cut *of_handler = &durable->handlers[verge__handler_index(durable, r->handler)].cut;
+        const bool is_ours = r->is_there && durable->epochs[shard] == model.now.shards[shard].epoch &&
+                             r->row.due_ns <= durable->keeper.read_until_ns;
+        const bool is_known =
+            is_ours && (verge__window_find(&durable->window, r->row.id) != VERGE__NO_HINT ||
+                        is_cut_off(&durable->window.cut, &r->row) || is_cut_off(of_handler, &r->row));
+        const bool is_same = is_ours && node->known[i].id == r->row.id && node->known[i].due_ns == r->row.due_ns;
+        if (is_same && node->known[i].is_known && !is_known && !is_scan_to_come) {
+            seen = "V3: the window has forgotten a timer";
+        }
+        node->known[i].id = r->row.id;
+        node->known[i].due_ns = r->row.due_ns;
+        node->known[i].is_known = is_known;
+    }
+}
+
+/* A node that has taken a shard whose owner had died is careful, even if the store's answer was lost. */
+static void look_at_takeovers(const verge_durable *durable) {
+    for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
+        if (model.now.shards[i].taken_from_dead_by == durable->node &&
+            durable->epochs[i] == model.now.shards[i].epoch) {
+            seen = durable->is_careful && durable->batch_limit == 1 ? seen : "a takeover without care";
+            model.now.shards[i].taken_from_dead_by = 0;
+        }
+    }
+}
+
+static verge_durable *stepping;
+
+/* Another thread of the node moves a timer, while a firer is at work. */
+static void move_meanwhile(void) {
+    struct model_row *r = &model.now.rows[verge_test_below(&dice, model.now.row_count)];
+    if (r->is_there) {
+        r->row.due_ns = model.now_ns + verge_test_below(&dice, 800) * MS;
+        r->row.revision++;
+        verge__row row = {.id = r->row.id, .due_ns = r->row.due_ns, .handler = r->handler, .is_moved = true};
+        verge__rows_committed(stepping, NULL, &row, 1);
+    }
+}
+
 static void step_node(struct node *node) {
     verge_durable *durable = node->durable;
     model.local_ns = durable->clock.now_ns(durable->clock.context);
+    model.counted_id = 0;
+    stepping = durable;
     is_stepping = true;
     switch (verge_test_below(&dice, 6)) {
     case 0:
@@ -229,11 +312,15 @@ static void step_node(struct node *node) {
         (void)verge__writer_step(durable);
         break;
     default:
+        model.committed = model.now.row_count > 0 && verge_test_chance(&dice, 3) ? move_meanwhile : NULL;
         (void)verge__firer_step(&durable->firers[0]);
+        model.committed = NULL;
         break;
     }
     is_stepping = false;
     assert_true(verge__window_check(durable));
+    look_at_window(node);
+    look_at_takeovers(durable);
     note_answers(node);
 }
 
@@ -248,6 +335,12 @@ static void replicate_or_fail_over(void) {
         }
     } else if (model.before.shards[0].epoch != 0) {
         model_fail_over();
+        for (int i = 0; i < NODES; i++) {
+            memset(nodes[i].known, 0, sizeof(nodes[i].known));
+        }
+        for (int i = 0; i < MODEL_SHARDS; i++) {
+            model.now.shards[i].taken_from_dead_by = 0;
+        }
         for (uint32_t i = 0; i < timer_count; i++) {
             if (ids[i] != replicated_ids[i]) {
                 lost_ids[verge_test_below(&dice, LOST_MAX)] = ids[i];
@@ -370,7 +463,7 @@ static const char *audit(void) {
             return "D5: a timer that was cancelled ran";
         }
     }
-    return NULL;
+    return seen;
 }
 
 static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
@@ -380,6 +473,8 @@ static const char *simulate(uint64_t seed, uint32_t loss_of_memory) {
     timer_count = 0;
     node_count = 0;
     limits = seed % 16;
+    is_second_low = seed / 16 % 2 == 0;
+    seen = NULL;
     control(false);
     memset(ids, 0, sizeof(ids));
     memset(fates, 0, sizeof(fates));
