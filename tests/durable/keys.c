@@ -629,6 +629,48 @@ static void test_many_bytes_are_many_statements(void **state) {
     skip();
 }
 
+/* ---- attempts that are counted before the handler runs ---- */
+
+static bool counts(verge__connection *connection, uint64_t id, uint64_t epoch) {
+    const verge__target target = {.id = id, .epoch = epoch};
+    bool is_counted = false;
+    assert_int_equal(connection->store->begin(connection), 0);
+    assert_int_equal(connection->store->count_attempt(connection, &target, &is_counted), 0);
+    assert_int_equal(connection->store->commit(connection, 0), 0);
+    return is_counted;
+}
+
+static void test_an_attempt_is_counted_if_the_timer_is_due(void **state) {
+    (void)state;
+    enum { DUE = 1 << 8, FAR = 2 << 8, GONE = 3 << 8 };
+    bool is_missing;
+    const verge__store *store = verge__store_of(url, &is_missing);
+    const verge__access access = {.url = url, .lease_ns = 60 * S, .lock_ns = 60 * S};
+    verge__connection *connection;
+    verge__row rows[] = {{.id = DUE, .due_ns = 5, .handler = "x", .payload = ""},
+                         {.id = FAR, .due_ns = VERGE__TIME_MAX_NS, .handler = "x", .payload = ""}};
+    assert_int_equal(store->connect(&access, &connection), 0);
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->insert(connection, rows, 2), 0);
+    assert_int_equal(store->commit(connection, 0), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner = 0") == 0);
+    const uint64_t epoch = (uint64_t)sql_ask(url, "SELECT epoch FROM verge_shard WHERE shard = 0");
+    assert_true(counts(connection, DUE, epoch));
+    assert_false(counts(connection, DUE, epoch + 1));
+    assert_false(counts(connection, FAR, epoch));
+    assert_false(counts(connection, GONE, epoch));
+    if (durable_is_postgres()) {
+        void *handle = sql_open(url);
+        assert_int_equal(sql_run(handle, "BEGIN; SELECT * FROM verge_timer FOR UPDATE"), 0);
+        assert_false(counts(connection, DUE, epoch));
+        assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
+        sql_close(handle);
+    }
+    assert_true(counts(connection, DUE, epoch));
+    store->disconnect(connection);
+    assert_int_equal(sql_ask(url, "SELECT sum(attempt * id) FROM verge_timer"), 2 * DUE);
+}
+
 #define ON_A_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -644,6 +686,7 @@ int main(void) {
         ON_A_STORE(test_a_repeated_start_with_another_time),
         ON_A_STORE(test_other_timers_of_the_batch),
         ON_A_STORE(test_a_key_that_somebody_holds),
+        ON_A_STORE(test_an_attempt_is_counted_if_the_timer_is_due),
         ON_A_STORE(test_many_bytes_are_many_statements),
         ON_A_STORE(test_timers_that_somebody_has_locked),
     };

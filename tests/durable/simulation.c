@@ -46,7 +46,7 @@ static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
 static uint64_t replicated_ids[CALLS_MAX * NODES]; /* a copy from when the replica got the tables */
 static bool is_second_low; /* the second handler has a low priority, and so a share of the window */
-static const char *seen; /* what was wrong during the steps; NULL: nothing */
+static const char *seen;   /* what was wrong during the steps; NULL: nothing */
 static enum fate replicated_fates[CALLS_MAX * NODES];
 static uint64_t lost_ids[LOST_MAX]; /* some timers that failovers have lost; a caller may still have their ids */
 static uint64_t node_count;
@@ -256,9 +256,8 @@ static void look_at_window(struct node *node) {
         const verge__cut *of_handler = &durable->handlers[verge__handler_index(durable, r->handler)].cut;
         const bool is_ours = r->is_there && durable->epochs[shard] == model.now.shards[shard].epoch &&
                              r->row.due_ns <= durable->keeper.read_until_ns;
-        const bool is_known =
-            is_ours && (verge__window_find(&durable->window, r->row.id) != VERGE__NO_HINT ||
-                        is_cut_off(&durable->window.cut, &r->row) || is_cut_off(of_handler, &r->row));
+        const bool is_known = is_ours && (verge__window_find(&durable->window, r->row.id) != VERGE__NO_HINT ||
+                                          is_cut_off(&durable->window.cut, &r->row) || is_cut_off(of_handler, &r->row));
         const bool is_same = is_ours && node->known[i].id == r->row.id && node->known[i].due_ns == r->row.due_ns;
         if (is_same && node->known[i].is_known && !is_known && !is_scan_to_come) {
             seen = "V3: the window has forgotten a timer";
