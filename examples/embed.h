@@ -98,7 +98,7 @@ static inline struct embed *embed_start(void) {
     int ends[2];
     embed->clock = verge_clock_monotonic();
     const uint64_t start_ns = embed_now(embed);
-    if (verge_wheel_options_init(&options, sizeof(options)) < 0 || pipe(ends) != 0) {
+    if (verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT) < 0 || pipe(ends) != 0) {
         return NULL;
     }
     options.start_ns = start_ns;

@@ -66,7 +66,7 @@ int main(void) {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     const uint64_t start_ms = clock_ms();
     if (epoll < 0 || pipe(ends) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &readable) != 0 ||
-        verge_wheel_options_preset(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
+        verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
         return 1;
     }
     options.start_ns = start_ms; /* milliseconds, as every time of this wheel */

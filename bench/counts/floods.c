@@ -48,7 +48,7 @@ static void note_bytes(void) {
 
 static void open_wheel(verge_order order, size_t work_limit) {
     verge_wheel_options options;
-    expect(verge_wheel_options_init(&options, sizeof(options)));
+    expect(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT));
     options.order = order;
     options.work_limit = work_limit;
     expect(verge_wheel_create(&options, &wheel));
@@ -121,7 +121,7 @@ static void past_during_backlog(size_t count) {
 static void backlog_beyond_reach(size_t count) {
     static const uint8_t bits[] = {6, 6};
     verge_wheel_options options;
-    expect(verge_wheel_options_init(&options, sizeof(options)));
+    expect(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT));
     expect(verge_wheel_options_levels(&options, TICK_NS, bits, 2));
     expect(verge_wheel_create(&options, &wheel));
     const uint64_t reach_ns = verge_wheel_largest_deadline(wheel);

@@ -103,7 +103,7 @@ class wheel {
 
     [[nodiscard]] static verge_wheel_options options_at(time_point start) {
         verge_wheel_options options;
-        check(verge_wheel_options_init(&options, sizeof(options)));
+        check(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT));
         options.start_ns = to_ns(start);
         return options;
     }

@@ -65,8 +65,8 @@ typedef struct verge_expiry {
     void *data;
 } verge_expiry;
 
-/* NULL options: the defaults. Others: verge_wheel_options_init(&options, sizeof(options)), then change what you like.
- * -EINVAL: the options are refused (verge_wheel_options_explain says why). -ENOMEM. */
+/* NULL options: the defaults. Others: verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), then
+ * change what you like. -EINVAL: the options are refused (verge_wheel_options_explain says why). -ENOMEM. */
 VERGE_API VERGE_MUST_USE int verge_wheel_create(const verge_wheel_options *options, verge_wheel **ret_wheel);
 
 /* Pending timers end without being returned. If they own something, call verge_wheel_iterate first: it visits each of
@@ -157,7 +157,7 @@ typedef struct verge_wheel_compaction {
 } verge_wheel_compaction;
 
 typedef struct verge_wheel_options {
-    size_t struct_size;    /* set by the functions below */
+    size_t struct_size;    /* set by verge_wheel_options_init */
     uint64_t start_ns;     /* the wheel's first now. At least one tick must be left after it */
     uint64_t precision_ns; /* a power of two. With levels given: 0, or 2^shift of the lowest one */
     size_t level_count;    /* 0: a level of 512 slots, one of 256, then of 64, from precision_ns to the end of time */
@@ -186,10 +186,9 @@ typedef enum verge_wheel_preset {
     VERGE_PRESET_YOUR_UNIT,
 } verge_wheel_preset;
 
-/* Fill options, whose size is struct_size, with the defaults, or with a preset. Change what you like, and pass them to
- * verge_wheel_create. */
-VERGE_API int verge_wheel_options_init(verge_wheel_options *options, size_t struct_size);
-VERGE_API int verge_wheel_options_preset(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset);
+/* Fills options, whose size is struct_size, with a preset. Change what you like, and pass them to verge_wheel_create.
+ * -EINVAL: there is no such preset. */
+VERGE_API int verge_wheel_options_init(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset);
 
 /* Why options are refused. 0: verge_wheel_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
  * sentence that names the field and the reason, cut to size bytes. 160 bytes are enough. */

@@ -71,7 +71,7 @@ uint64_t verge__store_now(const verge_durable *durable) {
 
 int verge__window_init(verge__window *window, const verge_durable_options *options) {
     verge_wheel_options wheel_options;
-    (void)verge_wheel_options_init(&wheel_options, sizeof(wheel_options));
+    (void)verge_wheel_options_init(&wheel_options, sizeof(wheel_options), VERGE_PRESET_DEFAULT);
     wheel_options.precision_ns = options->precision_ns;
     wheel_options.order = VERGE_ORDER_DEADLINE; /* overdue timers fire in the same order on each owner (is_careful) */
     for (int i = 0; i < VERGE__PRIORITIES; i++) {

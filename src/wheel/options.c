@@ -7,7 +7,7 @@
 #include "base/sized.h"
 #include "wheel/wheel_internal.h"
 
-int verge_wheel_options_preset(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset) {
+int verge_wheel_options_init(verge_wheel_options *options, size_t struct_size, verge_wheel_preset preset) {
     if ((unsigned)preset > VERGE_PRESET_YOUR_UNIT) {
         return -EINVAL;
     }
@@ -17,10 +17,6 @@ int verge_wheel_options_preset(verge_wheel_options *options, size_t struct_size,
     };
     verge__wheel_other_preset(&all, preset);
     return verge__sized_init(options, struct_size, &all, sizeof(all));
-}
-
-int verge_wheel_options_init(verge_wheel_options *options, size_t struct_size) {
-    return verge_wheel_options_preset(options, struct_size, VERGE_PRESET_DEFAULT);
 }
 
 static int read_precision(const verge_wheel_options *options, verge__explanation why, verge__geometry *ret_geometry) {

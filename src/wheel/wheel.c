@@ -37,7 +37,7 @@ int verge_wheel_create(const verge_wheel_options *given, verge_wheel **ret_wheel
     verge_wheel_options defaults;
     verge_wheel_options options;
     verge__geometry geometry;
-    (void)verge_wheel_options_init(&defaults, sizeof(defaults));
+    (void)verge_wheel_options_init(&defaults, sizeof(defaults), VERGE_PRESET_DEFAULT);
     if (ret_wheel == NULL) {
         return -EINVAL;
     }

@@ -152,7 +152,7 @@ static void a_wheel_lives_on_a_hosts_malloc(void **state) {
     enum { TIMERS = 1000000 };
     verge_wheel_options options;
     verge_wheel *wheel;
-    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), 0);
     options.allocator = &host_allocator;
     host_blocks_max = SIZE_MAX;
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
@@ -174,7 +174,7 @@ static void a_hosts_malloc_may_fail(void **state) {
     (void)state;
     verge_wheel_options options;
     verge_wheel *wheel;
-    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), 0);
     options.allocator = &host_allocator;
     host_blocks_max = 0;
     while (verge_wheel_create(&options, &wheel) == -ENOMEM) {

@@ -99,10 +99,10 @@ static void set_levels(struct verge_test_random *random, verge_wheel_options *op
 
 static void choose_options(struct verge_test_random *random, verge_wheel_options *options) {
     const int error =
-        verge_wheel_options_preset(options, sizeof(*options), (verge_wheel_preset)verge_test_below(random, 8));
+        verge_wheel_options_init(options, sizeof(*options), (verge_wheel_preset)verge_test_below(random, 8));
     FUZZ_CHECK(error == 0 || error == -EINVAL, "preset: an error of another kind");
     if (error != 0) {
-        (void)verge_wheel_options_init(options, sizeof(*options));
+        (void)verge_wheel_options_init(options, sizeof(*options), VERGE_PRESET_DEFAULT);
     }
     const uint64_t changes = verge_test_below(random, 8);
     for (uint64_t i = 0; i < changes; i++) {

@@ -5,7 +5,8 @@
 int main() {
     verge_wheel_options options;
     verge_wheel *wheel = nullptr;
-    if (verge_wheel_options_init(&options, sizeof(options)) != 0 || verge_wheel_create(&options, &wheel) != 0) {
+    if (verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT) != 0 ||
+        verge_wheel_create(&options, &wheel) != 0) {
         return 1;
     }
     verge_wheel_destroy(wheel);

@@ -47,7 +47,7 @@ int main(void) {
     uint32_t now = UINT32_MAX - TIMERS / 2;
     size_t fired = 0;
     int i;
-    if (verge_wheel_options_preset(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
+    if (verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_YOUR_UNIT) < 0) {
         return 1;
     }
     options.start_ns = now;

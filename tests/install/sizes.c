@@ -33,7 +33,7 @@ static void nothing(const verge_firing *firing) {
 int main(void) {
     verge_wheel_options wheel_options;
     verge_wheel *wheel = NULL;
-    expect(verge_wheel_options_init(&wheel_options, sizeof(wheel_options)) == 0, "wheel options");
+    expect(verge_wheel_options_init(&wheel_options, sizeof(wheel_options), VERGE_PRESET_DEFAULT) == 0, "wheel options");
     expect(wheel_options.precision_ns == UINT64_C(1) << 20 && wheel_options.worker_id == 0, "the defaults of a wheel");
     wheel_options.worker_id = 17; /* the last field that both know */
     expect(verge_wheel_create(&wheel_options, &wheel) == 0 && verge_wheel_worker_id(wheel) == 17, "a wheel");

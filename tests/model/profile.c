@@ -91,7 +91,7 @@ static void random_limits(struct verge_test_random *random, verge_wheel_options 
 void run_random_options(struct verge_test_random *random, enum run_profile profile, verge_wheel_options *options) {
     const bool preset = profile == RUN_PRESETS;
     const uint64_t which = preset ? verge_test_below(random, VERGE_PRESET_RUNTIME + 1) : VERGE_PRESET_DEFAULT;
-    (void)verge_wheel_options_preset(options, sizeof(*options), (verge_wheel_preset)which);
+    (void)verge_wheel_options_init(options, sizeof(*options), (verge_wheel_preset)which);
     random_geometry(random, profile, options);
     if (!preset) {
         random_behaviour(random, options);

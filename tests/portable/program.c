@@ -11,7 +11,7 @@ int main(void) {
     verge_timer timer = 0;
     verge_expiry due = {0, 0, NULL};
     uint64_t now_ns = clock.now_ns(clock.context);
-    if (verge_wheel_options_init(&options, sizeof(options)) < 0) {
+    if (verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT) < 0) {
         return 1;
     }
     options.start_ns = now_ns;

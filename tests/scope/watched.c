@@ -44,7 +44,7 @@ static void *turn_wheel(void *argument) {
     verge_wheel_options options;
     verge_wheel *wheel = NULL;
     (void)argument;
-    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), 0);
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
     const uint64_t began_ns = peer_now();
     uint64_t now_ns = 0;
@@ -162,7 +162,7 @@ static void a_wheel_is_copied_once_a_look(void **state) {
     verge_wheel_options options;
     verge_wheel *wheel = NULL;
     verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), 0);
     assert_int_equal(verge_wheel_create(&options, &wheel), 0);
     assert_int_equal(verge_scope_add_wheel(scope, "published", &shown), 0);
     for (int i = 0; i < PUBLISHED; i++) {

@@ -202,8 +202,10 @@ int main(void) {
     static verge_wheel_options fifo;
     static verge_wheel_options wide;
     static const uint8_t bits[] = {10, 10, 10, 14};
-    if (verge_wheel_options_init(&plain, sizeof(plain)) != 0 || verge_wheel_options_init(&fifo, sizeof(fifo)) != 0 ||
-        verge_wheel_options_init(&wide, sizeof(wide)) != 0 || verge_wheel_options_levels(&wide, TICK, bits, 4) != 0) {
+    if (verge_wheel_options_init(&plain, sizeof(plain), VERGE_PRESET_DEFAULT) != 0 ||
+        verge_wheel_options_init(&fifo, sizeof(fifo), VERGE_PRESET_DEFAULT) != 0 ||
+        verge_wheel_options_init(&wide, sizeof(wide), VERGE_PRESET_DEFAULT) != 0 ||
+        verge_wheel_options_levels(&wide, TICK, bits, 4) != 0) {
         return 1;
     }
     fifo.order = VERGE_ORDER_FIFO;

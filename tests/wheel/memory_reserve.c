@@ -233,10 +233,10 @@ int main(void) {
     static verge_wheel_options ordered;
     static verge_wheel_options coarse;
     static verge_wheel_options limited;
-    if (verge_wheel_options_init(&plain, sizeof(plain)) != 0 ||
-        verge_wheel_options_preset(&ordered, sizeof(ordered), VERGE_PRESET_RUNTIME) != 0 ||
-        verge_wheel_options_preset(&coarse, sizeof(coarse), VERGE_PRESET_THREE_LEVEL) != 0 ||
-        verge_wheel_options_init(&limited, sizeof(limited)) != 0) {
+    if (verge_wheel_options_init(&plain, sizeof(plain), VERGE_PRESET_DEFAULT) != 0 ||
+        verge_wheel_options_init(&ordered, sizeof(ordered), VERGE_PRESET_RUNTIME) != 0 ||
+        verge_wheel_options_init(&coarse, sizeof(coarse), VERGE_PRESET_THREE_LEVEL) != 0 ||
+        verge_wheel_options_init(&limited, sizeof(limited), VERGE_PRESET_DEFAULT) != 0) {
         return 1;
     }
     ordered.order = VERGE_ORDER_DEADLINE;

@@ -32,7 +32,7 @@ static void assert_accepted(const verge_wheel_options *options) {
 static void defaults_are_the_default_preset(void **state) {
     (void)state;
     verge_wheel_options options;
-    assert_int_equal(verge_wheel_options_init(&options, sizeof(options)), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), 0);
     assert_int_equal(options.struct_size, sizeof(options));
     verge_wheel *wheel = wheel_new(&options);
     verge_wheel *other = wheel_new(NULL);
@@ -76,14 +76,13 @@ static void preset_of_unknown_kind_or_size_is_refused(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_TWO_LEVEL);
     const verge_wheel_options before = options;
-    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), (verge_wheel_preset)99), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), (verge_wheel_preset)-1), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset(&options, 0, VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset(&options, 3, VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_preset(&options, SIZE_MAX, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), (verge_wheel_preset)99), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), (verge_wheel_preset)-1), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(&options, 0, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(&options, 3, VERGE_PRESET_DEFAULT), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(&options, SIZE_MAX, VERGE_PRESET_DEFAULT), -EINVAL);
     assert_memory_equal(&options, &before, sizeof(options));
-    assert_int_equal(verge_wheel_options_preset(NULL, sizeof(verge_wheel_options), VERGE_PRESET_DEFAULT), -EINVAL);
-    assert_int_equal(verge_wheel_options_init(NULL, sizeof(verge_wheel_options)), -EINVAL);
+    assert_int_equal(verge_wheel_options_init(NULL, sizeof(verge_wheel_options), VERGE_PRESET_DEFAULT), -EINVAL);
 }
 
 static void unknown_size_is_refused(void **state) {

@@ -172,7 +172,7 @@ static void a_reservation_holds_with_thin_slots(void **state) {
 static void the_work_limit_is_for_all_slots_on_the_way(void **state) {
     (void)state;
     verge_wheel_options options;
-    (void)verge_wheel_options_init(&options, sizeof(options));
+    (void)verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT);
     options.coarse = true;
     options.work_limit = 2;
     verge_wheel *wheel = wheel_new(&options);

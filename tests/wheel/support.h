@@ -71,7 +71,7 @@ static inline size_t test_scaled(size_t count) {
 
 static inline verge_wheel_options options_of(verge_wheel_preset preset) {
     verge_wheel_options options;
-    assert_int_equal(verge_wheel_options_preset(&options, sizeof(options), preset), 0);
+    assert_int_equal(verge_wheel_options_init(&options, sizeof(options), preset), 0);
     return options;
 }
 

@@ -53,7 +53,7 @@ static struct adapter *create(const struct bench_setup *setup, int (*reserve)(ve
     adapter->log = setup->log;
     adapter->allocator = (verge_allocator){.allocate = allocate, .release = release};
     verge_wheel_options options;
-    expect(verge_wheel_options_init(&options, sizeof(options)), "options");
+    expect(verge_wheel_options_init(&options, sizeof(options), VERGE_PRESET_DEFAULT), "options");
     options.start_ns = setup->start_ns;
     options.precision_ns = BENCH_TICK_NS;
     options.work_limit = setup->work_limit;

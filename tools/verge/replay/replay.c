@@ -53,7 +53,7 @@ static int set_precision(verge_wheel_options *options, uint64_t precision_ns) {
 static int create_wheel(struct replay *replay, uint64_t start_ns) {
     const struct replay_options *options = replay->options;
     verge_wheel_options wheel_options;
-    int error = verge_wheel_options_preset(&wheel_options, sizeof(wheel_options), options->preset);
+    int error = verge_wheel_options_init(&wheel_options, sizeof(wheel_options), options->preset);
     if (error == 0 && options->precision_ns != 0) {
         error = set_precision(&wheel_options, options->precision_ns);
     }
