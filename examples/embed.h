@@ -67,7 +67,7 @@ static inline void embed_start_timer(struct embed *embed, verge_loop_timer *time
 
 /* How long the loop may sleep: 0 if something is due, -1 if nothing is pending. */
 static inline int embed_wait_ms(const struct embed *embed) {
-    return verge_loop_timeout_ms(embed->wheel, embed_now(embed));
+    return verge_loop_timeout(embed->wheel, embed_now(embed), 1000000);
 }
 
 static inline void embed_run(struct embed *embed) {

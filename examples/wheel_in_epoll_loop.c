@@ -50,7 +50,7 @@ static void receive_byte(uint64_t now_ms) {
 static void run(verge_wheel *wheel, int epoll, uint64_t now_ms) {
     while (verge_wheel_count(wheel) > 0) {
         struct epoll_event event;
-        const int events = epoll_wait(epoll, &event, 1, verge_loop_timeout(wheel, now_ms));
+        const int events = epoll_wait(epoll, &event, 1, verge_loop_timeout(wheel, now_ms, 1));
         now_ms = clock_ms(); /* once a round */
         if (events > 0) {    /* handle events before overdue timers: an event may push a timeout back */
             receive_byte(now_ms);

@@ -39,7 +39,7 @@ class Loop:
 
     def run(self):  # until there is nothing to wait for
         while self.timers or self.selector.get_map():
-            ms = verge.verge_loop_timeout_ms(self.wheel, ctypes.c_uint64(time.monotonic_ns()))
+            ms = verge.verge_loop_timeout(self.wheel, ctypes.c_uint64(time.monotonic_ns()), ctypes.c_uint64(1000000))
             for key, _ in self.selector.select(None if ms < 0 else ms / 1000):
                 key.data()
             verge.verge_loop_run(self.memory, ctypes.c_uint64(time.monotonic_ns()))

@@ -3,7 +3,7 @@
  * verge/loop.h - a wheel in an event loop: how long to sleep, and timers that call back.
  *
  *     for (;;) {
- *         n = epoll_wait(epoll, events, 64, verge_loop_timeout_ms(wheel, now_ns));
+ *         n = epoll_wait(epoll, events, 64, verge_loop_timeout(wheel, now_ns, 1000000));
  *         now_ns = ...;                                    once a round
  *         ... handle the events: they start and cancel timers ...
  *         verge_loop_run(&loop, now_ns);
@@ -45,12 +45,12 @@ extern "C" {
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending that
  * will ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a
- * whole millisecond, so the loop does not wake up before a timer is due. The times of the wheel must be in nanoseconds.
+ * whole millisecond, so the loop does not wake up before a timer is due.
+ *
+ * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if it counts nanoseconds, 1000 for
+ * microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL: it is 0.
  */
-VERGE_API int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns);
-
-/* As verge_loop_timeout_ms, for a wheel of milliseconds or another unit. The result is in the unit of the wheel. */
-VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now);
+VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now, uint64_t units_per_ms);
 
 typedef struct verge_loop_timer verge_loop_timer;
 typedef void verge_loop_function(void *data, verge_loop_timer *timer);

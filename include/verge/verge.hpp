@@ -313,7 +313,7 @@ class loop {
 
     // How long the event loop may sleep: an argument for poll and epoll_wait.
     [[nodiscard]] int timeout_ms(time_point at) const {
-        return verge_loop_timeout_ms(wheel_.get(), to_ns(at));
+        return verge_loop_timeout(wheel_.get(), to_ns(at), 1000000);
     }
 
     [[nodiscard]] std::optional<time_point> next_wakeup() const noexcept {

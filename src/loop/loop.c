@@ -7,29 +7,18 @@
 
 #include "wheel/wheel_internal.h"
 
-enum { NS_PER_MS = 1000000 };
-
-/* ---- how long to sleep ---- */
-
-static int timeout_in(verge_wheel *wheel, uint64_t now, uint64_t unit) {
+int verge_loop_timeout(verge_wheel *wheel, uint64_t now, uint64_t units_per_ms) {
+    if (units_per_ms == 0) {
+        return -EINVAL;
+    }
     uint64_t next = verge_wheel_next_deadline(wheel);
     uint64_t wakeup = verge_wheel_has_backlog(wheel) ? 0 : verge_wheel_fires_at(wheel, next);
     if (next == VERGE_NEVER || wakeup == VERGE_NEVER) {
         return -1;
     }
-    uint64_t units = wakeup <= now ? 0 : (wakeup - now - 1) / unit + 1;
-    return units < INT_MAX ? (int)units : INT_MAX;
+    uint64_t ms = wakeup <= now ? 0 : (wakeup - now - 1) / units_per_ms + 1;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
 }
-
-int verge_loop_timeout_ms(verge_wheel *wheel, uint64_t now_ns) {
-    return timeout_in(wheel, now_ns, NS_PER_MS);
-}
-
-int verge_loop_timeout(verge_wheel *wheel, uint64_t now) {
-    return timeout_in(wheel, now, 1);
-}
-
-/* ---- the calls ---- */
 
 int verge_loop_init(verge_loop *loop, verge_wheel *wheel) {
     if (loop == NULL || wheel == NULL) {

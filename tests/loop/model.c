@@ -107,7 +107,7 @@ static void live(verge_wheel_preset preset, uint64_t begin, size_t rounds) {
             timers[k].is_of_this_round = timers[k].is_active && timers[k].deadline <= now;
         }
         const bool is_any_due = first_of_this_round() != NULL;
-        assert_true(!is_any_due || verge_loop_timeout(loop.wheel, now) == 0);
+        assert_true(!is_any_due || verge_loop_timeout(loop.wheel, now, 1) == 0);
         calls = 0;
         const size_t count = verge_loop_run(&loop, now);
         assert_int_equal(count, calls);

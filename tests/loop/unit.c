@@ -70,29 +70,35 @@ static void start(verge_loop *loop, struct named *named, uint64_t deadline, uint
 static void how_long_to_sleep(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    assert_int_equal(verge_loop_timeout_ms(NULL, 0), -1);
-    assert_int_equal(verge_loop_timeout_ms(wheel, 0), -1);
+    assert_int_equal(verge_loop_timeout(NULL, 0, MS), -1);
+    assert_int_equal(verge_loop_timeout(wheel, 0, MS), -1);
+    assert_int_equal(verge_loop_timeout(wheel, 0, 0), -EINVAL);
+    assert_int_equal(verge_loop_timeout(wheel, 0, UINT64_MAX), -1);
     (void)schedule(wheel, 10 * TICK, 1);
     for (uint64_t now_ns = 0; now_ns < 12 * TICK; now_ns += TICK / 7) {
-        const int timeout_ms = verge_loop_timeout_ms(wheel, now_ns);
+        const int timeout_ms = verge_loop_timeout(wheel, now_ns, MS);
         const uint64_t left_ns = now_ns < 10 * TICK ? 10 * TICK - now_ns : 0;
         assert_true((uint64_t)timeout_ms * MS >= left_ns && (uint64_t)timeout_ms * MS < left_ns + MS);
     }
     assert_int_equal(poll_count(wheel, 11 * TICK), 1);
     (void)schedule(wheel, YEAR, 2);
-    assert_int_equal(verge_loop_timeout_ms(wheel, 11 * TICK), INT_MAX); /* 24 days */
-    assert_int_equal(verge_loop_timeout(wheel, 11 * TICK), INT_MAX);
+    assert_int_equal(verge_loop_timeout(wheel, 11 * TICK, MS), INT_MAX); /* 24 days */
+    assert_int_equal(verge_loop_timeout(wheel, 11 * TICK, 1), INT_MAX);
     wheel_end(wheel);
     verge_loop loop = loop_new();
     struct named a = {.name = 'a'};
     start(&loop, &a, 1500, 0);
-    assert_int_equal(verge_loop_timeout(loop.wheel, 0), 1500);
-    assert_int_equal(verge_loop_timeout(loop.wheel, 1499), 1);
-    assert_int_equal(verge_loop_timeout(loop.wheel, 1500), 0);
-    assert_int_equal(verge_loop_timeout(loop.wheel, 1501), 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, 1), 1500);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, 1000), 2); /* rounded up */
+    assert_int_equal(verge_loop_timeout(loop.wheel, 500, 1000), 1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, UINT64_MAX), 1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, 0), -EINVAL);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1499, 1), 1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1500, 1), 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1501, 1), 0);
     expect(&loop, 1499, ""); /* a millisecond is a tick */
     expect(&loop, 1500, "a");
-    assert_int_equal(verge_loop_timeout(loop.wheel, 1501), -1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 1501, 1), -1);
     wheel_end(loop.wheel);
 }
 
@@ -119,7 +125,7 @@ static void zero_is_the_next_round(void **state) {
     struct named a = {.name = 'a', .loop = &loop, .other = &b, .deadline = 0};
     assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 5, 0), 0);
     expect(&loop, 5, "a");
-    assert_int_equal(verge_loop_timeout(loop.wheel, 5), 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 5, 1), 0);
     expect(&loop, 5, "b"); /* time stands still, and it is another round */
     wheel_end(loop.wheel);
     /* In the middle of a tick, too. */
@@ -128,7 +134,7 @@ static void zero_is_the_next_round(void **state) {
     a.deadline = 10 * TICK + 5;
     assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 10 * TICK + 3, 0), 0);
     expect(&loop, 10 * TICK + 5, "a");
-    assert_int_equal(verge_loop_timeout_ms(loop.wheel, 10 * TICK + 5), 0);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 10 * TICK + 5, MS), 0);
     expect(&loop, 10 * TICK + 5, "b");
     wheel_end(loop.wheel);
     loop = loop_new();
@@ -266,7 +272,7 @@ static void a_start_that_fails(void **state) {
     start(&loop, &a, 10, 20);
     assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far, 7), -ERANGE);
     assert_true(verge_loop_is_pending(&a.timer));
-    assert_int_equal(verge_loop_timeout(loop.wheel, 0), 10);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, 1), 10);
     expect(&loop, 9, "");
     expect(&loop, 10, "a");
     assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far + 10, 7),
@@ -290,7 +296,7 @@ static void wake_ups(void **state) {
     }
     counted = 0;
     size_t wake_up_count = 0;
-    for (int sleep_ms = 0; (sleep_ms = verge_loop_timeout_ms(loop.wheel, now_ns)) >= 0; wake_up_count++) {
+    for (int sleep_ms = 0; (sleep_ms = verge_loop_timeout(loop.wheel, now_ns, MS)) >= 0; wake_up_count++) {
         now_ns += (uint64_t)sleep_ms * MS;
         assert_int_equal(verge_loop_run(&loop, now_ns), 1);
     }
@@ -314,7 +320,7 @@ static void no_work_limit(void **state) {
     counted = 0;
     assert_int_equal(verge_loop_run(&loop, 20), COUNT);
     assert_int_equal(counted, COUNT);
-    assert_int_equal(verge_loop_timeout(loop.wheel, 20), -1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 20, 1), -1);
     wheel_end(loop.wheel);
 }
 
@@ -354,7 +360,7 @@ static void arguments(void **state) {
     assert_int_equal(verge_loop_start(&loop, NULL, note, &a, 1, 0), -EINVAL);
     assert_int_equal(verge_loop_start(&loop, &a.timer, NULL, &a, 1, 0), -EINVAL);
     start(&loop, &a, VERGE_NEVER, 1); /* is started, and never called back */
-    assert_int_equal(verge_loop_timeout(loop.wheel, 0), -1);
+    assert_int_equal(verge_loop_timeout(loop.wheel, 0, 1), -1);
     expect(&loop, VERGE_NEVER / 2, "");
     assert_int_equal(verge_loop_cancel(&loop, &a.timer), 0);
     assert_int_equal(verge_loop_cancel(NULL, &a.timer), -EINVAL);
