@@ -49,7 +49,8 @@ typedef struct verge_label {
     const char *value;
 } verge_label;
 
-/* verge_wheel_get_stats as text. Call it from the thread that uses the wheels. */
+/* verge_wheel_get_stats as text, without level_count and worker_id, which never change. Call it from the thread that
+ * uses the wheels. */
 VERGE_API int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
                                   char *buffer, size_t size);
 

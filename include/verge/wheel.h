@@ -172,7 +172,7 @@ typedef struct verge_wheel_options {
     size_t timer_cap;  /* how many timers may be pending; further starts return -ENOSPC. 0: no limit */
     verge_wheel_compaction compaction;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must outlive the wheel */
-    uint32_t worker_id;               /* for the caller's own use: verge_wheel_worker_id returns it */
+    uint32_t worker_id;               /* for the caller's own use: the statistics have it */
 } verge_wheel_options;
 
 typedef enum verge_wheel_preset {
@@ -363,6 +363,8 @@ typedef struct verge_wheel_stats {
     uint64_t nodes_retired;  /* never used again, as all their handles were used */
     uint64_t bytes;          /* held from the allocator */
     uint64_t last_poll_work; /* nodes moved, inspected, sorted and returned by the last poll or run */
+    uint32_t level_count;    /* levels that the wheel has by its options (verge_wheel_get_level_stats) */
+    uint32_t worker_id;      /* of the options */
 } verge_wheel_stats;
 
 /* O(1). -EINVAL: struct_size was not set. */

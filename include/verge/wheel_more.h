@@ -98,7 +98,7 @@ VERGE_API uint64_t verge_wheel_start_time(const verge_wheel *wheel);
  * verge_wheel_iterate visits a timeout. -EINVAL: no tick is left after the new start. */
 VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 
-/* ---- intervals and levels ---- */
+/* ---- intervals ---- */
 
 /* The number of the interval that holds a time, and the time at which an interval starts (VERGE_NEVER if it starts
  * beyond the end of time). */
@@ -111,16 +111,13 @@ VERGE_API uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t
 VERGE_API VERGE_MUST_USE int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval,
                                                         uint64_t *ret_smallest_ns, uint64_t *ret_largest_ns);
 
-/* The number of levels that the wheel has by its options. */
-VERGE_API size_t verge_wheel_level_count(const verge_wheel *wheel);
-
-/* How far levels 0 to `level` reach together, in ns, from the next tick on. VERGE_NEVER: to the end of time. 0: there
- * is no such level. */
-VERGE_API uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level);
+/* ---- levels ---- */
 
 typedef struct verge_wheel_level_stats {
     size_t struct_size;     /* set by the caller */
     uint64_t resolution_ns; /* of one slot */
+    uint64_t coverage_ns;   /* how far levels 0 to this one reach together, from the next tick on. VERGE_NEVER: to the
+                               end of time */
     /* Slots in memory: twice as many as the level covers, or fewer while there are few timers. The wheel may have
      * levels above those of its options. Their slots are counted for the last level of the options. */
     uint64_t slots;
@@ -131,15 +128,13 @@ typedef struct verge_wheel_level_stats {
     uint64_t bytes;    /* of its slots */
 } verge_wheel_level_stats;
 
-/* Looks at each node of the level. While there is a backlog, the wheel may file far timers in levels above those of its
- * options: these timers are counted for the last level of the options. Due timers that have left their slot are not
- * counted. -EINVAL: there is no such level, or struct_size was not set. */
+/* About one of the level_count levels of verge_wheel_stats. Looks at each node of the level. While there is a backlog,
+ * the wheel may file far timers in levels above those of its options: these timers are counted for the last level of
+ * the options. Due timers that have left their slot are not counted. -EINVAL: there is no such level, or struct_size
+ * was not set. */
 VERGE_API int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats);
 
-/* ---- others ---- */
-
-/* The worker_id of the options. */
-VERGE_API uint32_t verge_wheel_worker_id(const verge_wheel *wheel);
+/* ---- tests ---- */
 
 /* For tests: checks all invariants, which takes time. NULL if all hold, otherwise the text of the broken one. Do not
  * call it while verge_wheel_iterate visits a timeout. */

@@ -69,8 +69,8 @@ static void m1_every_statistic_is_there(void **state) {
     for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
         families++;
     }
-    /* all of the struct but its own size */
-    assert_int_equal(families, (sizeof(verge_wheel_stats) - sizeof(size_t)) / sizeof(uint64_t));
+    /* all of the struct but its own size, and what never changes */
+    assert_int_equal(families, (offsetof(verge_wheel_stats, level_count) - sizeof(size_t)) / sizeof(uint64_t));
 }
 
 static void m2_a_smaller_buffer_has_the_same_up_to_its_end(void **state) {

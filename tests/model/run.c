@@ -68,9 +68,11 @@ static void set_up(struct run *run) {
     if (run->stranger == NULL) {
         create_stranger(run);
     }
-    RUN_CHECK_EQUAL(run, verge_wheel_worker_id(run->wheel), options.worker_id, "worker id");
+    verge_wheel_stats stats = {.struct_size = sizeof(stats)};
+    RUN_CHECK_EQUAL(run, verge_wheel_get_stats(run->wheel, &stats), 0, "get_stats failed");
+    RUN_CHECK_EQUAL(run, stats.worker_id, options.worker_id, "worker id");
     RUN_CHECK_EQUAL(run, verge_wheel_precision(run->wheel), run->model.precision_ns, "precision");
-    RUN_CHECK_EQUAL(run, verge_wheel_level_count(run->wheel), run->model.options.level_count, "level count");
+    RUN_CHECK_EQUAL(run, stats.level_count, run->model.options.level_count, "level count");
 }
 
 static void tear_down(struct run *run) {

@@ -14,9 +14,9 @@ static void seed000_three_levels_of_1024_slots(void **state) {
     (void)state;
     verge_wheel *wheel = three_level(0);
     static const unsigned shifts[] = {20, 30, 36};
-    assert_int_equal(verge_wheel_level_count(wheel), 3);
+    assert_int_equal(level_count_of(wheel), 3);
     for (size_t level = 0; level < 3; level++) {
-        assert_int_equal(verge_wheel_coverage(wheel, level), UINT64_C(1) << (shifts[level] + 10));
+        assert_int_equal(coverage_of(wheel, level), UINT64_C(1) << (shifts[level] + 10));
         assert_int_equal(level_stats_of(wheel, level).resolution_ns, UINT64_C(1) << shifts[level]);
     }
     wheel_end(wheel);
@@ -29,8 +29,8 @@ static void seed000_other_tick_sizes_and_slot_counts(void **state) {
     assert_int_equal(verge_wheel_options_levels(&options, 4096, bits, 3), 0);
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_precision(wheel), 4096);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), UINT64_C(4096) << 8);
-    assert_int_equal(verge_wheel_coverage(wheel, 2), UINT64_C(4096) << 22);
+    assert_int_equal(coverage_of(wheel, 0), UINT64_C(4096) << 8);
+    assert_int_equal(coverage_of(wheel, 2), UINT64_C(4096) << 22);
     wheel_end(wheel);
     assert_int_equal(verge_wheel_options_levels(&options, 1000, bits, 3), -EINVAL);
 }
@@ -41,7 +41,7 @@ static void seed000_levels_from_a_duration(void **state) {
     assert_int_equal(verge_wheel_options_from_duration(&options, MS, 256, 3), 0);
     verge_wheel *wheel = wheel_new(&options);
     for (size_t level = 1; level < 3; level++) { /* each level's tick is the coverage of the one below */
-        assert_int_equal(level_stats_of(wheel, level).resolution_ns, verge_wheel_coverage(wheel, level - 1));
+        assert_int_equal(level_stats_of(wheel, level).resolution_ns, coverage_of(wheel, level - 1));
     }
     wheel_end(wheel);
     assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1000, 3), -EINVAL);
@@ -135,7 +135,7 @@ static void seed000_queries(void **state) {
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_set_start_time(wheel, 3 * SECOND), 0);
     assert_int_equal(verge_wheel_start_time(wheel), 3 * SECOND);
-    assert_int_equal(verge_wheel_worker_id(wheel), 5);
+    assert_int_equal(stats_of(wheel).worker_id, 5);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_int_equal(verge_wheel_next_deadline(wheel), VERGE_NEVER);
     (void)schedule(wheel, 9 * SECOND, 1);
@@ -143,10 +143,10 @@ static void seed000_queries(void **state) {
     assert_int_equal(verge_wheel_next_deadline(wheel), 9 * SECOND);
     assert_quiet(wheel, 4 * SECOND);
     assert_int_equal(verge_wheel_now(wheel), 4 * SECOND);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), L0_COVERAGE);
-    assert_int_equal(verge_wheel_coverage(wheel, 1), L1_COVERAGE);
-    assert_int_equal(verge_wheel_coverage(wheel, 2), L2_COVERAGE);
-    assert_int_equal(verge_wheel_coverage(wheel, 3), 0);
+    assert_int_equal(coverage_of(wheel, 0), L0_COVERAGE);
+    assert_int_equal(coverage_of(wheel, 1), L1_COVERAGE);
+    assert_int_equal(coverage_of(wheel, 2), L2_COVERAGE);
+    assert_no_level(wheel, 3);
     wheel_end(wheel);
 }
 

@@ -9,11 +9,11 @@ static verge_wheel *two_level(uint64_t start_ns) {
 static void seed001_two_levels_of_1024_slots(void **state) {
     (void)state;
     verge_wheel *wheel = two_level(0);
-    assert_int_equal(verge_wheel_level_count(wheel), 2);
+    assert_int_equal(level_count_of(wheel), 2);
     assert_int_equal(level_stats_of(wheel, 0).resolution_ns, UINT64_C(1) << 20);
     assert_int_equal(level_stats_of(wheel, 1).resolution_ns, UINT64_C(1) << 30);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), UINT64_C(1) << 30);
-    assert_int_equal(verge_wheel_coverage(wheel, 1), UINT64_C(1) << 40);
+    assert_int_equal(coverage_of(wheel, 0), UINT64_C(1) << 30);
+    assert_int_equal(coverage_of(wheel, 1), UINT64_C(1) << 40);
     wheel_end(wheel);
 }
 

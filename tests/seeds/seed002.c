@@ -19,7 +19,7 @@ static void seed002_create_with_start_precision_and_level_bits(void **state) {
     assert_int_equal(verge_wheel_start_time(wheel), 5000);
     assert_int_equal(verge_wheel_now(wheel), 5000);
     assert_int_equal(verge_wheel_precision(wheel), PRECISION);
-    assert_int_equal(verge_wheel_level_count(wheel), 4);
+    assert_int_equal(level_count_of(wheel), 4);
     assert_int_equal(verge_wheel_interval_number(wheel, 5000), 4);
     assert_int_equal(verge_wheel_interval_start(wheel, 4), 4 * PRECISION);
     wheel_end(wheel);

@@ -10,10 +10,10 @@ static void seed003_64_slots_a_level_7_levels(void **state) {
     (void)state;
     verge_wheel *wheel = runtime(0);
     assert_int_equal(verge_wheel_precision(wheel), TICK);
-    assert_int_equal(verge_wheel_level_count(wheel), 7);
+    assert_int_equal(level_count_of(wheel), 7);
     for (size_t level = 0; level < 7; level++) {
         assert_int_equal(level_stats_of(wheel, level).resolution_ns, TICK << (6 * level));
-        assert_int_equal(verge_wheel_coverage(wheel, level), TICK << (6 * level + 6));
+        assert_int_equal(coverage_of(wheel, level), TICK << (6 * level + 6));
     }
     wheel_end(wheel);
 }

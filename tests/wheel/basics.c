@@ -442,7 +442,7 @@ static void levels_have_statistics(void **state) {
     }
     uint64_t active = 0;
     uint64_t bytes = 0;
-    for (size_t level = 0; level < verge_wheel_level_count(wheel); level++) {
+    for (size_t level = 0; level < level_count_of(wheel); level++) {
         const verge_wheel_level_stats stats = level_stats_of(wheel, level);
         assert_int_equal(stats.resolution_ns, level == 0 ? TICK : UINT64_C(1) << 30);
         assert_true(stats.slots >= 1024);

@@ -38,7 +38,7 @@ static void defaults_are_the_default_preset(void **state) {
     verge_wheel *other = wheel_new(NULL);
     assert_int_equal(verge_wheel_precision(wheel), TICK);
     assert_int_equal(verge_wheel_precision(other), TICK);
-    assert_int_equal(verge_wheel_level_count(wheel), verge_wheel_level_count(other));
+    assert_int_equal(level_count_of(wheel), level_count_of(other));
     assert_int_equal(verge_wheel_largest_deadline(wheel), verge_wheel_largest_deadline(other));
     assert_int_equal(verge_wheel_now(other), 0);
     assert_int_equal(verge_wheel_start_time(other), 0);
@@ -49,13 +49,13 @@ static void defaults_are_the_default_preset(void **state) {
 static void default_covers_all_of_time(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    const size_t level_count = verge_wheel_level_count(wheel);
-    assert_true(verge_wheel_coverage(wheel, level_count - 1) >= UINT64_C(1) << 63);
-    assert_int_equal(verge_wheel_coverage(wheel, level_count), 0);
-    assert_int_equal(verge_wheel_coverage(wheel, SIZE_MAX), 0);
+    const size_t level_count = level_count_of(wheel);
+    assert_true(coverage_of(wheel, level_count - 1) >= UINT64_C(1) << 63);
+    assert_no_level(wheel, level_count);
+    assert_no_level(wheel, SIZE_MAX);
     assert_true(verge_wheel_largest_deadline(wheel) > UINT64_MAX - 2 * TICK);
     for (size_t i = 1; i < level_count; i++) {
-        assert_true(verge_wheel_coverage(wheel, i) > verge_wheel_coverage(wheel, i - 1));
+        assert_true(coverage_of(wheel, i) > coverage_of(wheel, i - 1));
     }
     wheel_end(wheel);
 }
@@ -67,7 +67,7 @@ static void each_preset_makes_a_wheel(void **state) {
         options.worker_id = 17;
         assert_accepted(&options);
         verge_wheel *wheel = wheel_new(&options);
-        assert_int_equal(verge_wheel_worker_id(wheel), 17);
+        assert_int_equal(stats_of(wheel).worker_id, 17);
         wheel_end(wheel);
     }
 }
@@ -179,9 +179,9 @@ static void sixteen_levels_reach_the_end_of_time(void **state) {
     const verge_wheel_options options = options_of_levels(1, bits);
     assert_accepted(&options);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), 16);
-    assert_int_equal(verge_wheel_coverage(wheel, 14), UINT64_C(1) << 60);
-    assert_int_equal(verge_wheel_coverage(wheel, 15), VERGE_NEVER);
+    assert_int_equal(coverage_of(wheel, 0), 16);
+    assert_int_equal(coverage_of(wheel, 14), UINT64_C(1) << 60);
+    assert_int_equal(coverage_of(wheel, 15), VERGE_NEVER);
     wheel_end(wheel);
 }
 
@@ -244,10 +244,10 @@ static void levels_of_the_presets(void **state) {
     };
     for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++) {
         verge_wheel *wheel = wheel_of(presets[i].preset, 0);
-        assert_int_equal(verge_wheel_level_count(wheel), presets[i].level_count);
+        assert_int_equal(level_count_of(wheel), presets[i].level_count);
         for (size_t k = 0; k < presets[i].level_count; k++) {
             const uint64_t reach = presets[i].ends[k] < 64 ? UINT64_C(1) << presets[i].ends[k] : UINT64_MAX;
-            assert_int_equal(verge_wheel_coverage(wheel, k), reach);
+            assert_int_equal(coverage_of(wheel, k), reach);
         }
         wheel_end(wheel);
     }
@@ -264,11 +264,11 @@ static void levels_from_bits(void **state) {
     assert_int_equal(options.levels[3].shift, 77); /* entries beyond level_count stay */
     assert_int_equal(options.levels[3].bits, 78);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_level_count(wheel), 3);
+    assert_int_equal(level_count_of(wheel), 3);
     assert_int_equal(verge_wheel_precision(wheel), 1024);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), 1024U << 3);
-    assert_int_equal(verge_wheel_coverage(wheel, 1), 1024U << 8);
-    assert_int_equal(verge_wheel_coverage(wheel, 2), 1024U << 10);
+    assert_int_equal(coverage_of(wheel, 0), 1024U << 3);
+    assert_int_equal(coverage_of(wheel, 1), 1024U << 8);
+    assert_int_equal(coverage_of(wheel, 2), 1024U << 10);
     wheel_end(wheel);
 
     const verge_wheel_options before = options;
@@ -289,9 +289,9 @@ static void levels_from_a_duration(void **state) {
     assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1024, 3), 0); /* rounded up to 2^20 */
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_precision(wheel), TICK);
-    assert_int_equal(verge_wheel_coverage(wheel, 0), TICK << 10);
-    assert_int_equal(verge_wheel_coverage(wheel, 1), TICK << 20);
-    assert_int_equal(verge_wheel_coverage(wheel, 2), TICK << 30);
+    assert_int_equal(coverage_of(wheel, 0), TICK << 10);
+    assert_int_equal(coverage_of(wheel, 1), TICK << 20);
+    assert_int_equal(coverage_of(wheel, 2), TICK << 30);
     wheel_end(wheel);
     assert_int_equal(verge_wheel_options_from_duration(&options, 1024, 2, 1), 0); /* a power of two stays */
     wheel = wheel_new(&options);

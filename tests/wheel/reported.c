@@ -143,7 +143,7 @@ static void assert_levels_add_up(verge_wheel *wheel) {
     uint64_t active = 0;
     uint64_t idle = 0;
     const verge_wheel_stats stats = stats_of(wheel);
-    for (size_t k = 0; k < verge_wheel_level_count(wheel); k++) {
+    for (size_t k = 0; k < level_count_of(wheel); k++) {
         const verge_wheel_level_stats level = level_stats_of(wheel, k);
         assert_true(level.slots_used <= level.slots);
         assert_true(level.slots_used <= level.active + level.idle);
@@ -274,7 +274,7 @@ static void a_timer_is_no_more_wake_ups_than_levels(void **state) {
         assert_in_range(wakeup_ns, verge_wheel_now(wheel) + 1, verge_wheel_fires_at(wheel, sleeps_ns[returned]));
         returned += verge_wheel_poll(wheel, wakeup_ns, out, COUNT_OF(out));
     }
-    assert_true(wakeups <= COUNT_OF(sleeps_ns) * verge_wheel_level_count(wheel));
+    assert_true(wakeups <= COUNT_OF(sleeps_ns) * level_count_of(wheel));
     assert_int_equal(verge_wheel_next_wakeup(wheel), VERGE_NEVER);
     wheel_end(wheel);
 }
@@ -440,10 +440,10 @@ static void coverage_is_what_a_level_covers(void **state) {
         assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
         assert_quiet(wheel, now_ns);
         for (size_t level = 0; level < 2; level++) {
-            const uint64_t coverage_ns = verge_wheel_coverage(wheel, level);
+            const uint64_t coverage_ns = coverage_of(wheel, level);
             for (uint64_t ahead_ns = coverage_ns; ahead_ns >= 1024; ahead_ns -= 1 + coverage_ns / 300) {
                 const verge_timer timer = schedule(wheel, now_ns / 1024 * 1024 + ahead_ns, 1);
-                for (size_t k = level + 1; k < verge_wheel_level_count(wheel); k++) {
+                for (size_t k = level + 1; k < level_count_of(wheel); k++) {
                     if (level_stats_of(wheel, k).active != 0) {
                         fail_msg("now %zu, %zu ahead of it, and above level %zu", (size_t)now_ns, (size_t)ahead_ns,
                                  level);

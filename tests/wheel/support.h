@@ -150,6 +150,21 @@ static inline verge_wheel_level_stats level_stats_of(const verge_wheel *wheel, s
     return stats;
 }
 
+static inline size_t level_count_of(const verge_wheel *wheel) {
+    return stats_of(wheel).level_count;
+}
+
+static inline uint64_t coverage_of(const verge_wheel *wheel, size_t level) {
+    return level_stats_of(wheel, level).coverage_ns;
+}
+
+/* There is no such level. */
+static inline void assert_no_level(const verge_wheel *wheel, size_t level) {
+    verge_wheel_level_stats stats = {.struct_size = sizeof(stats), .coverage_ns = 77};
+    assert_int_equal(verge_wheel_get_level_stats(wheel, level, &stats), -EINVAL);
+    assert_int_equal(stats.coverage_ns, 77);
+}
+
 static inline size_t poll_count(verge_wheel *wheel, uint64_t now_ns) {
     verge_expiry out[64];
     const size_t count = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out));

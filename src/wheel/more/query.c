@@ -54,11 +54,13 @@ int verge_wheel_get_stats(const verge_wheel *wheel, verge_wheel_stats *ret_stats
         .bytes = sizeof(*wheel) + calendar->bytes + verge__nodes_bytes(&wheel->nodes) +
                  (wheel->order != NULL ? sizeof(*wheel->order) : 0),
         .last_poll_work = wheel->last_work_ns == wheel->now_ns ? wheel->last_poll_work : 0,
+        .level_count = wheel->geometry.level_count,
+        .worker_id = wheel->options.worker_id,
     };
     return verge__sized_write(ret_stats, &stats, sizeof(stats));
 }
 
-/* ---- start and worker ---- */
+/* ---- start ---- */
 
 uint64_t verge_wheel_start_time(const verge_wheel *wheel) {
     return wheel == NULL ? 0 : wheel->start_ns;
@@ -77,10 +79,6 @@ int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns) {
     wheel->last_poll_work = 0;
     verge_wheel_cancel_all(wheel);
     return 0;
-}
-
-uint32_t verge_wheel_worker_id(const verge_wheel *wheel) {
-    return wheel == NULL ? 0 : wheel->options.worker_id;
 }
 
 /* ---- intervals ---- */
@@ -118,19 +116,6 @@ int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint6
 
 /* ---- levels ---- */
 
-size_t verge_wheel_level_count(const verge_wheel *wheel) {
-    return wheel == NULL ? 0 : wheel->geometry.level_count;
-}
-
-uint64_t verge_wheel_coverage(const verge_wheel *wheel, size_t level) {
-    if (wheel == NULL || level >= wheel->geometry.level_count) {
-        return 0;
-    }
-    unsigned bits =
-        (unsigned)wheel->calendar.shift + wheel->geometry.levels[level].shift + wheel->geometry.levels[level].bits;
-    return bits >= 64 ? VERGE_NEVER : UINT64_C(1) << bits;
-}
-
 /* The wheel's level for a level of the calendar: the first one that covers as much. Levels of the calendar beyond those
  * of the wheel, which are used while a backlog holds the cursor back, count as the wheel's last one. */
 static size_t level_of(const verge_wheel *wheel, const verge__level *ring) {
@@ -148,8 +133,11 @@ int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wh
         return -EINVAL;
     }
     const verge__calendar *calendar = &wheel->calendar;
+    unsigned shift = (unsigned)calendar->shift + wheel->geometry.levels[level].shift;
+    unsigned end = shift + wheel->geometry.levels[level].bits;
     verge_wheel_level_stats stats = {
-        .resolution_ns = UINT64_C(1) << (calendar->shift + wheel->geometry.levels[level].shift),
+        .resolution_ns = UINT64_C(1) << shift,
+        .coverage_ns = end < 64 ? UINT64_C(1) << end : VERGE_NEVER,
     };
     for (size_t k = 0; k < calendar->level_count; k++) {
         const verge__level *ring = &calendar->levels[k];
