@@ -41,11 +41,11 @@ static void open_wheel(void) {
         deadlines_ns[i] = SECOND_NS + bench_random_next(&random) % (59 * SECOND_NS);
     }
     expect(verge_wheel_create(NULL, &wheel));
-    expect(verge_wheel_reserve(wheel, TIMER_COUNT));
+    expect(verge_wheel_reserve(wheel, TIMER_COUNT, 0));
 }
 
 static void reserve_timeouts(void) {
-    expect(verge_timeout_reserve(wheel, TIMER_COUNT));
+    expect(verge_wheel_reserve(wheel, TIMER_COUNT, TIMER_COUNT));
 }
 
 static void schedule(size_t count) {

@@ -29,9 +29,10 @@
  *                     a backlog, both return now.
  *   G7 memory         a million pending timers take at most 48 bytes each (49 in an ordered wheel). Timeouts take
  *                     nothing but their own memory. At most 3,072 cancelled timers keep their place in a slot.
- *                     After reserve(n), the next n starts allocate nothing and cannot fail for memory. cancel and poll
- *                     never fail for memory, and neither do start, pause and cancel of timeouts. A poll allocates only
- *                     to make a small wheel large: when it finds more than 128 timers for which no room was reserved.
+ *                     After reserve(n, 0), the next n starts allocate nothing and cannot fail for memory. cancel and
+ *                     poll never fail for memory, and neither do start, pause and cancel of timeouts. A poll allocates
+ *                     only to make a small wheel large: when it finds more than 128 timers for which no room was
+ *                     reserved.
  *   G8 bounded work   a poll with a work limit moves, inspects, sorts and returns at most that many nodes. In an
  *                     ordered wheel, the sort moves each of n timers that come out at one tick about log2(n) times.
  *   G9 any time       now may stand still, jump by years, and start anywhere. If it goes backwards, the
@@ -259,14 +260,6 @@ VERGE_API VERGE_MUST_USE int verge_wheel_get(const verge_wheel *wheel, verge_tim
  * mistakes: an object that was freed, copied or zeroed too early, and a timeout that is used with two wheels.
  */
 
-/*
- * Makes a small wheel large enough for timeout_count more timeouts than are pending now. Without this call, the first
- * poll that has work to do and finds more than 128 timers makes the wheel large, unless the work limit is below the
- * number of timers. For this, the poll allocates once. If there is no memory, the wheel stays small, and is slower.
- * -ENOMEM: there is no memory. -EBUSY: verge_wheel_iterate visits a timeout.
- */
-VERGE_API VERGE_MUST_USE int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count);
-
 /* The deadline of a timeout. VERGE_NEVER: it is not pending. */
 VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
 
@@ -312,19 +305,26 @@ VERGE_API uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadl
 /* ---- memory ---- */
 
 /*
- * Makes room for timer_count more timers than are pending now. Until this room is used up, start and reset do not
- * allocate, and do not fail for memory, whatever is cancelled in between. The room is kept until the next call;
- * reserve(0) gives it up. -ENOSPC: it is beyond the cap, or beyond 2^31 timers. -ENOMEM: an earlier reservation stays,
- * and the memory that was added is released, except what the first slab has grown by.
+ * Makes room for timer_count more timers with handles than are pending now. Until this room is used up, start and reset
+ * do not allocate, and do not fail for memory, whatever is cancelled in between. The room is kept until the next call;
+ * a timer_count of 0 gives it up.
+ *
+ * timeout_count makes a small wheel large enough for that many more timeouts; 0 leaves it as it is. Otherwise the first
+ * poll that has work to do and finds more than 128 timers makes the wheel large, unless the work limit is below the
+ * number of timers. For this, the poll allocates once. If there is no memory, the wheel stays small, and is slower.
+ *
+ * -ENOSPC: timer_count is beyond the cap, or beyond 2^31 timers. -EBUSY: timeout_count asks for a large wheel, and
+ * verge_wheel_iterate visits a timeout. -ENOMEM: an earlier reservation stays, and the memory that was added is
+ * released, except what the first slab has grown by.
  */
-VERGE_API VERGE_MUST_USE int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count);
+VERGE_API VERGE_MUST_USE int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count, size_t timeout_count);
 
 /* Ends all pending timers, and forgets all timeouts. The current time, memory and reservations stay. */
 VERGE_API void verge_wheel_cancel_all(verge_wheel *wheel);
 
 /* Drops all idle nodes (see the statistics), and gives back at once what memory can be given back. It keeps what
- * verge_wheel_reserve has reserved, and undoes verge_timeout_reserve while there are few timers. Takes time in
- * proportion to all timers. Handles stay valid. */
+ * verge_wheel_reserve has reserved for timers with handles. The wheel becomes small again if there are few timers.
+ * Takes time in proportion to all timers. Handles stay valid. */
 VERGE_API void verge_wheel_compact(verge_wheel *wheel);
 
 /* ---- queries ---- */

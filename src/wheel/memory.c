@@ -77,7 +77,13 @@ void verge__wheel_give_back(verge_wheel *wheel) {
     }
 }
 
-int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
+/* Whether these timers, and as many as are pending, may be more than a narrow calendar is for. */
+static bool are_too_many(const verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
+    size_t half = verge__narrow_max / 2;
+    return timeout_count > half || timer_count > half - timeout_count || verge__wheel_pending(wheel) > half;
+}
+
+int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
     VERGE__ENTER(wheel);
     if (wheel == NULL) {
         return -EINVAL;
@@ -89,15 +95,18 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
         (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
         return -ENOSPC;
     }
-    if (timer_count == 0) {
-        wheel->reserved_nodes = 0;
-        return 0;
+    bool is_wide = timeout_count > 0 && wheel->calendar.is_narrow && are_too_many(wheel, timer_count, timeout_count);
+    if (is_wide && wheel->visits > 0) {
+        return -EBUSY;
     }
     size_t before = nodes->node_count;
-    size_t wanted = nodes->pending_count + nodes->retired_count + timer_count;
+    size_t wanted = timer_count == 0 ? 0 : nodes->pending_count + nodes->retired_count + timer_count;
     int error = 0;
     while (error == 0 && nodes->node_count < wanted) {
         error = verge__nodes_grow(nodes);
+    }
+    if (error == 0 && is_wide) {
+        error = verge__wheel_rebuild(wheel, false);
     }
     if (error != 0) { /* give back as many slabs as were added */
         while (verge__wheel_release_slab(wheel, before)) {
@@ -107,14 +116,4 @@ int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count) {
     wheel->reserved_nodes = wanted;
     verge__wheel_widen(wheel, wanted);
     return 0;
-}
-
-int verge_timeout_reserve(verge_wheel *wheel, size_t timeout_count) {
-    VERGE__ENTER(wheel);
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    bool is_enough = !wheel->calendar.is_narrow ||
-                     verge__larger(timeout_count, verge__wheel_pending(wheel)) <= verge__narrow_max / 2;
-    return is_enough ? 0 : verge__wheel_rebuild(wheel, false);
 }

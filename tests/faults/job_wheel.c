@@ -41,7 +41,7 @@ void job_wheel(const struct fault_plan *plan) {
     verge_wheel *wheel = NULL;
     faults_begin(plan);
     if (JOB_DONE_OR(verge_wheel_create(NULL, &wheel), ENOMEM)) {
-        const bool is_reserved = JOB_DONE_OR(verge_wheel_reserve(wheel, RESERVED), ENOMEM);
+        const bool is_reserved = JOB_DONE_OR(verge_wheel_reserve(wheel, RESERVED, 0), ENOMEM);
         schedule(wheel, 0, RESERVED, is_reserved);
         schedule(wheel, RESERVED, TIMER_COUNT, false);
         poll_all(wheel);

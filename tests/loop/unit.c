@@ -243,7 +243,7 @@ static void an_init_that_fails(void **state) {
     memory.fail_from = memory.calls + 1;
     assert_int_equal(verge_loop_init(&loop, wheel), -ENOMEM);
     memory.fail_from = 0;
-    assert_int_equal(verge_timeout_reserve(wheel, 100000), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 0, 100000), 0);
     assert_int_equal(verge_timeout_start(wheel, &timeout, 1000 * TICK), 0);
     assert_int_equal(verge_timeout_start(wheel, &timeout, 500 * TICK), 0);
     assert_well(wheel);

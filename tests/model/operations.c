@@ -389,9 +389,11 @@ static void do_set_start(struct run *run) {
 
 static void do_reserve(struct run *run) {
     const size_t more = (size_t)verge_test_below(&run->random, 3 * run->timers_max);
+    const size_t timeouts =
+        verge_test_chance(&run->random, 2) ? 0 : verge_test_below(&run->random, RUN_TIMEOUTS_MAX / 2);
     const size_t cap = run->model.options.timer_cap;
     const struct before b = before_call(run);
-    const int error = verge_wheel_reserve(run->wheel, more);
+    const int error = verge_wheel_reserve(run->wheel, more, timeouts);
     before_gave_back(run, &b);
     if (cap != 0 && run->model.count + more > cap) {
         RUN_CHECK_EQUAL(run, error, -ENOSPC, "reserve beyond the cap");
@@ -472,7 +474,6 @@ static const struct operation operations[] = {
     {"lead a flock", run_lead_flock, 2, true},
     {"clear a timeout", run_clear_timeout, 15, false},
     {"reserve", do_reserve, 2, false},
-    {"reserve timeouts", run_reserve_timeouts, 2, false},
     {"compact", do_compact, 2, false},
     {"run out of memory", do_run_out_of_memory, 3, false},
     {"clear", do_clear, 2, false},

@@ -86,7 +86,6 @@ void run_fall_behind(struct run *run);
 
 /* ---- timeouts.c: operations on timeouts ---- */
 
-void run_reserve_timeouts(struct run *run);
 void run_make_timeouts(struct run *run);
 void run_free_some_timeouts(struct run *run);
 void run_set(struct run *run);

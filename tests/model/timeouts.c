@@ -42,17 +42,6 @@ static void check_stranger(struct run *run) {
     before_unchanged(run, &before);
 }
 
-void run_reserve_timeouts(struct run *run) {
-    const size_t more = (size_t)verge_test_below(&run->random, RUN_TIMEOUTS_MAX / 2);
-    const struct before before = before_call(run);
-    const int error = verge_timeout_reserve(run->wheel, more);
-    if (before_ran_out(run, &before, error)) {
-        before_unchanged(run, &before);
-        return;
-    }
-    RUN_CHECK_EQUAL(run, error, 0, "reserve timeouts");
-}
-
 void run_make_timeouts(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 16); count > 0 && run->timeout_count < RUN_TIMEOUTS_MAX;
          count--) {

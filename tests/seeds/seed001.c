@@ -124,7 +124,7 @@ static void seed001_memory_when_empty_or_lightly_used(void **state) {
 static void seed001_below_one_second_goes_to_level_0(void **state) {
     (void)state;
     verge_wheel *wheel = two_level(0);
-    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* for fewer timers, it has levels of fewer slots */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* for fewer timers, it has levels of fewer slots */
     (void)schedule(wheel, 999 * MS, 1);
     assert_int_equal(level_stats_of(wheel, 0).active, 1);
     assert_int_equal(level_stats_of(wheel, 1).active, 0);

@@ -34,7 +34,7 @@ static void seed003_levels_grow_and_shrink(void **state) {
     for (uintptr_t i = 0; i < FAR; i++) {
         assert_int_equal(verge_timeout_start(wheel, &far[i], TICK << (6 * (i % 6 + 1))), 0);
     }
-    assert_int_equal(verge_timeout_reserve(wheel, FAR), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 0, FAR), 0);
     assert_true(memory.bytes_in_use > bytes_near);
     assert_true(level_stats_of(wheel, 0).slots > slots_near);
     for (size_t i = 0; i < FAR; i++) {

@@ -20,7 +20,8 @@ static void null_wheel(void **state) {
     verge_wheel_destroy(NULL);
     verge_wheel_cancel_all(NULL);
     verge_wheel_compact(NULL);
-    assert_int_equal(verge_wheel_reserve(NULL, 1), -EINVAL);
+    assert_int_equal(verge_wheel_reserve(NULL, 1, 0), -EINVAL);
+    assert_int_equal(verge_wheel_reserve(NULL, 0, 1), -EINVAL);
     assert_int_equal(verge_wheel_start(NULL, 1, NULL, &timer), -EINVAL);
     assert_int_equal(verge_wheel_start_window(NULL, 1, 2, NULL, &timer), -EINVAL);
     assert_int_equal(verge_wheel_start_best_fit(NULL, 1, NULL, &timer, NULL), -EINVAL);

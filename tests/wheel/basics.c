@@ -463,7 +463,7 @@ static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 140 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
-    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with fewer slots */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with fewer slots */
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
@@ -498,7 +498,7 @@ static void assert_goes_round(uint8_t lowest_bits) {
     const verge_wheel_options options = options_of_levels(TICK, bits);
     struct verge_test_random random = verge_test_random_from(13);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
     uint64_t ticks[TIMERS] = {0};
     for (size_t round = 0; round < ROUNDS; round++) {
         const uint64_t now = verge_wheel_now(wheel) / TICK;

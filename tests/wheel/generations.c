@@ -88,7 +88,7 @@ static void a_retired_node_is_not_reserved(void **state) {
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, last_of_its_node(wheel, SECOND), NULL), 0);
     }
-    assert_int_equal(verge_wheel_reserve(wheel, 12), 0); /* as many nodes as the wheel has at first */
+    assert_int_equal(verge_wheel_reserve(wheel, 12, 0), 0); /* as many nodes as the wheel has at first */
     memory.fail_from = 1;
     for (size_t i = 0; i < 12; i++) {
         (void)schedule(wheel, SECOND, i);

@@ -228,7 +228,7 @@ static void a_long_slot_is_drained_evenly(void **state) {
         options.work_limit = kinds[kind].work_limit;
         verge_wheel *wheel = wheel_new(&options);
         memset(timeouts, 0, sizeof(timeouts));
-        assert_int_equal(verge_timeout_reserve(wheel, COUNT), 0);
+        assert_int_equal(verge_wheel_reserve(wheel, 0, COUNT), 0);
         for (size_t i = 0; i < COUNT; i++) {
             const uint64_t deadline_ns = (START + i % SLOT) * TICK;
             if (kinds[kind].has_timeouts) {

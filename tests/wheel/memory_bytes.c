@@ -497,14 +497,14 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     for (size_t step = 0; step < STEPS; step++) {
         poll_ticks(wheel, 100);
         if (step % 4 == 0) {
-            assert_int_equal(verge_wheel_reserve(wheel, AT_ONCE), 0);
+            assert_int_equal(verge_wheel_reserve(wheel, AT_ONCE, 0), 0);
         } else if (step % 4 == 1) {
             schedule_many(wheel, timers + kept, AT_ONCE);
             kept += AT_ONCE;
         } else if (step % 4 == 2) {
             cancel_all(wheel, timers + kept - AT_ONCE, AT_ONCE);
             kept -= AT_ONCE;
-            assert_int_equal(verge_wheel_reserve(wheel, 0), 0);
+            assert_int_equal(verge_wheel_reserve(wheel, 0, 0), 0);
         } else { /* some of the timers from the beginning */
             cancel_all(wheel, timers + kept - SLAB, SLAB);
             kept -= SLAB;

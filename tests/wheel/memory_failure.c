@@ -107,7 +107,7 @@ static void for_each_pending(struct scenario *scenario, size_t stride, uint64_t 
 
 static void try_reserve(struct scenario *scenario, size_t count) {
     const struct snapshot before = snapshot_of(scenario->wheel);
-    const int error = verge_wheel_reserve(scenario->wheel, count);
+    const int error = verge_wheel_reserve(scenario->wheel, count, 0);
     if (error != 0) {
         assert_int_equal(error, -ENOMEM);
         assert_nothing_changed(scenario, &before);

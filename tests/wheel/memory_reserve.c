@@ -78,7 +78,7 @@ static void no_allocation_after_reserve(void **state) {
     enum { ROOM = 1000 };
     struct fixture fixture;
     set_up(&fixture, *options, ROOM);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM, 0), 0);
     const uint64_t calls = fixture.memory.calls;
     fixture.memory.fail_from = calls + 1;
     random_operations(&fixture, ROOM, test_scaled(1000000));
@@ -97,7 +97,7 @@ static void the_room_is_kept(void **state) {
     enum { ROOM = 5000 };
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM, 0), 0);
     fixture.memory.fail_from = fixture.memory.calls + 1;
     for (int round = 0; round < 3; round++) {
         fill(&fixture, ROOM, SECOND);
@@ -118,7 +118,7 @@ static void the_room_is_kept_to_the_last_node(void **state) {
     enum { SLAB = 512, ROOM = 40 * SLAB + 1, PEAK = 200 * SLAB };
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), PEAK);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, ROOM, 0), 0);
     for (size_t i = 0; i < PEAK; i++) {
         fixture.timers[i] = schedule(fixture.wheel, verge_wheel_now(fixture.wheel) + HOUR, i);
     }
@@ -141,7 +141,7 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
     fill(&fixture, 3000, MINUTE);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, 2000), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 2000, 0), 0);
     const uint64_t calls = fixture.memory.calls;
     fill(&fixture, 2000, SECOND);
     assert_int_equal(fixture.memory.calls, calls);
@@ -156,7 +156,7 @@ static void timers_of_one_tick_in_each_level(void **state) {
     static const uint64_t ticks[] = {LEVEL_START - 16, LEVEL_START - (1 << 12), LEVEL_START - (1 << 18), 16};
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), COUNT);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, COUNT, 0), 0);
     fixture.memory.fail_from = fixture.memory.calls + 1;
     const uint64_t deadline_ns = (LEVEL_START + 5) * TICK;
     for (size_t i = 0; i < COUNT; i++) {
@@ -180,11 +180,11 @@ static void reserve_zero_gives_it_up(void **state) {
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
     const size_t count = 1000000;
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, count), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, count, 0), 0);
     const size_t reserved_bytes = fixture.memory.bytes_in_use;
     verge_wheel_compact(fixture.wheel);
     assert_true(stats_of(fixture.wheel).nodes >= count);
-    assert_int_equal(verge_wheel_reserve(fixture.wheel, 0), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 0, 0), 0);
     verge_wheel_compact(fixture.wheel);
     assert_true(fixture.memory.bytes_in_use < reserved_bytes / 4);
     tear_down(&fixture);
@@ -195,9 +195,9 @@ static void too_much_is_an_error(void **state) {
     struct fixture fixture;
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
     const struct snapshot before = snapshot_of(fixture.wheel);
-    assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX) < 0);
+    assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX, 0) < 0);
     if (SIZE_MAX / 32 > UINT32_MAX) { /* otherwise some of it may be allocated: see the next test */
-        assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX / 32) < 0);
+        assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX / 32, 0) < 0);
     }
     assert_unchanged(fixture.wheel, &before);
     tear_down(&fixture);
@@ -216,7 +216,7 @@ static void a_reserve_that_fails_keeps_nothing(void **state) {
         const verge_timer timer = schedule(wheel, HOUR, 1);
         const size_t before = memory.bytes_in_use;
         memory.fail_at = memory.calls + calls;
-        const int error = verge_wheel_reserve(wheel, (size_t)1 << 20);
+        const int error = verge_wheel_reserve(wheel, (size_t)1 << 20, 0);
         if (error != 0) {
             assert_int_equal(error, -ENOMEM);
             assert_true(memory.bytes_in_use < before + (512 << 10));

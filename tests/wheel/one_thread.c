@@ -125,8 +125,7 @@ static void expire_nothing(void *context, const verge_expiry *expiry) {
     CALL(get_stats, verge_wheel_get_stats(wheel, &(verge_wheel_stats){.struct_size = sizeof(verge_wheel_stats)}) == 0) \
     CALL(get_level_stats, verge_wheel_get_level_stats(wheel, 0, &(verge_wheel_level_stats){0}) == 0) \
     CALL(iterate, verge_wheel_iterate(wheel, visit_nothing, NULL)) \
-    CALL(reserve, verge_wheel_reserve(wheel, 1) == 0) \
-    CALL(reserve_timeouts, verge_timeout_reserve(wheel, 1) == 0) \
+    CALL(reserve, verge_wheel_reserve(wheel, 1, 1) == 0) \
     CALL(compact, verge_wheel_compact(wheel)) \
     CALL(clear, verge_wheel_cancel_all(wheel)) \
     CALL(set_start, verge_wheel_set_start_time(wheel, SECOND) == 0) \
@@ -159,7 +158,7 @@ static int status_of_child(void (*use)(verge_wheel *wheel)) {
         }
         use_inside = use;
         shared = wheel;
-        _exit(verge_wheel_reserve(wheel, 1000) == 0 ? 2 : 1);
+        _exit(verge_wheel_reserve(wheel, 1000, 0) == 0 ? 2 : 1);
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -199,7 +199,7 @@ static void levels_of_one_width_reach_the_end_of_time(void **state) {
                 const verge_timer timer = schedule(wheel, last_ns, 1);
                 assert_well(wheel);
                 assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
-                assert_int_equal(verge_wheel_reserve(wheel, 200), 0);
+                assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0);
             }
             wheel_end(wheel);
         }
@@ -324,15 +324,15 @@ static void timers_may_be_capped(void **state) {
     assert_int_equal(verge_wheel_start(wheel, SECOND, NULL, &timer), -ENOSPC);
     assert_int_equal(verge_wheel_start_window(wheel, SECOND, 2 * SECOND, NULL, &timer), -ENOSPC);
     assert_int_equal(verge_wheel_start_best_fit(wheel, SECOND, NULL, &timer, NULL), -ENOSPC);
-    assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
+    assert_int_equal(verge_wheel_reserve(wheel, 1, 0), -ENOSPC);
     assert_int_equal(timer, 0);
     assert_unchanged(wheel, &before);
     assert_int_equal(verge_wheel_reset(wheel, first, 3 * SECOND), 0);
     assert_int_equal(poll_count(wheel, TICK), 1);
     (void)schedule(wheel, SECOND, 4);
     assert_int_equal(verge_wheel_cancel(wheel, first, NULL), 0);
-    assert_int_equal(verge_wheel_reserve(wheel, 1), 0);
-    assert_int_equal(verge_wheel_reserve(wheel, SIZE_MAX), -ENOSPC);
+    assert_int_equal(verge_wheel_reserve(wheel, 1, 0), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, SIZE_MAX, 0), -ENOSPC);
     (void)schedule(wheel, SECOND, 5);
     assert_int_equal(verge_wheel_start(wheel, SECOND, NULL, &timer), -ENOSPC);
     wheel_end(wheel);

@@ -54,12 +54,12 @@ static void a_reservation_while_memory_goes_back(void **state) {
     for (int i = 0; i < 300; i++) {
         (void)verge_wheel_poll_exact(wheel, verge_wheel_now(wheel) + 1, NULL, 0);
     }
-    assert_int_equal(verge_wheel_reserve(wheel, (size_t)400 * SLAB), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, (size_t)400 * SLAB, 0), 0);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(verge_wheel_cancel(wheel, timers[i], NULL), 0);
     }
     assert_null(verge_wheel_check(wheel));
-    assert_int_equal(verge_wheel_reserve(wheel, 0), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 0, 0), 0);
     verge_wheel_compact(wheel);
     assert_null(verge_wheel_check(wheel));
     assert_int_equal(verge_wheel_count(wheel), kept - 3);
@@ -151,7 +151,7 @@ static void a_reservation_holds_with_thin_slots(void **state) {
     options.allocator = &memory.allocator;
     verge_wheel *wheel = wheel_new(&options);
     static const unsigned shifts[] = {0, 11, 21, 31, 41};
-    assert_int_equal(verge_wheel_reserve(wheel, 6111), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, 6111, 0), 0);
     const uint64_t calls = memory.calls;
     const uint64_t far_ns = UINT64_C(1000) << 51;
     const verge_timer mover = schedule(wheel, far_ns, 0);

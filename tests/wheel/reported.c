@@ -437,7 +437,7 @@ static void coverage_is_what_a_level_covers(void **state) {
     verge_wheel_options options = options_of_levels(1024, bits);
     for (uint64_t now_ns = 0; now_ns < UINT64_C(3) * 1024; now_ns += 171) {
         verge_wheel *wheel = wheel_new(&options);
-        assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
+        assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
         assert_quiet(wheel, now_ns);
         for (size_t level = 0; level < 2; level++) {
             const uint64_t coverage_ns = coverage_of(wheel, level);
@@ -548,7 +548,7 @@ static void the_earliest_is_found_in_each_lane(void **state) {
     enum { COUNT = 40000, CANCELLED = 20 };
     verge_wheel *wheel = wheel_new(NULL);
     static verge_timer timers[COUNT];
-    assert_int_equal(verge_wheel_reserve(wheel, COUNT), 0);
+    assert_int_equal(verge_wheel_reserve(wheel, COUNT, 0), 0);
     for (uint64_t i = COUNT; i-- > 0;) {
         timers[i] = schedule(wheel, HOUR + i, i);
     }

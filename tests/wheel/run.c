@@ -516,7 +516,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
             verge_expiry out[ROOM];
             verge_wheel *wheel = wheel_of_kind(0);
             struct calls *calls = calls_for(wheel);
-            assert_int_equal(verge_wheel_reserve(wheel, 200), 0); /* otherwise it would begin with narrow levels */
+            assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
             for (uintptr_t j = 0; j < count; j++) {
                 if (j == counts[i].upper) {
                     assert_quiet(wheel, (UPPER_START - 20) * TICK);

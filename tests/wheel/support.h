@@ -93,7 +93,7 @@ static inline verge_wheel *wheel_new(const verge_wheel_options *options) {
     assert_int_equal(verge_wheel_create(options, &wheel), 0);
     assert_non_null(wheel);
     if (getenv("VERGE_TEST_WIDE") != NULL) {
-        assert_int_equal(verge_timeout_reserve(wheel, 1000), 0);
+        assert_int_equal(verge_wheel_reserve(wheel, 0, 1000), 0);
     }
     return wheel;
 }

@@ -15,7 +15,6 @@ static void no_wheel_and_no_timeout(void **state) {
     assert_int_equal(verge_timeout_pause(wheel, NULL), -EINVAL);
     assert_int_equal(verge_timeout_cancel(NULL, timeout), -EINVAL);
     assert_int_equal(verge_timeout_cancel(wheel, NULL), -EINVAL);
-    assert_int_equal(verge_timeout_reserve(NULL, 1), -EINVAL);
     assert_int_equal(verge_timeout_deadline(NULL), VERGE_NEVER);
     assert_memory_equal(timeout, &copy, sizeof(copy));
     assert_unchanged(wheel, &before);
@@ -164,7 +163,7 @@ static void the_cap(void **state) {
     timeout_start(wheel, timeouts[1], HOUR);
     assert_refused(wheel, timeouts[2], HOUR, -ENOSPC);
     assert_int_equal(verge_wheel_start(wheel, HOUR, NULL, NULL), -ENOSPC);
-    assert_int_equal(verge_wheel_reserve(wheel, 1), -ENOSPC);
+    assert_int_equal(verge_wheel_reserve(wheel, 1, 0), -ENOSPC);
     timeout_start(wheel, timeouts[0], 2 * HOUR); /* moves take no room */
     timeout_start(wheel, timeouts[0], MINUTE);
     timeout_cancel(wheel, timeouts[1]);

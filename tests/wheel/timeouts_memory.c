@@ -402,7 +402,7 @@ static void set_without_memory(void **state) {
     }
 }
 
-/* After verge_timeout_reserve, no start and no poll allocates, whatever is cancelled meanwhile. */
+/* After a reserve for timeouts, no start and no poll allocates, whatever is cancelled meanwhile. */
 static void no_allocation_after_reserve(void **state) {
     (void)state;
     enum { ROOM = 1000 };
@@ -410,7 +410,7 @@ static void no_allocation_after_reserve(void **state) {
         struct fixture fixture;
         set_up(&fixture, orders[order], ROOM);
         make_all(&fixture);
-        assert_int_equal(verge_timeout_reserve(fixture.wheel, ROOM), 0);
+        assert_int_equal(verge_wheel_reserve(fixture.wheel, 0, ROOM), 0);
         const uint64_t calls = fixture.memory.calls;
         fixture.memory.fail_from = calls + 1;
         struct verge_test_random random = verge_test_random_from(verge_test_seed(11));
@@ -442,9 +442,65 @@ static void no_allocation_after_reserve(void **state) {
     }
 }
 
+/* Room for timers with handles and for timeouts: neither count alone would make the wheel wide. */
+static void room_for_both_kinds(void **state) {
+    (void)state;
+    enum { TIMERS = 90, TIMEOUTS = 60 };
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, TIMEOUTS);
+    make_all(&fixture);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, TIMERS, TIMEOUTS), 0);
+    const uint64_t calls = fixture.memory.calls;
+    for (uint64_t i = 0; i < TIMERS; i++) {
+        (void)schedule(fixture.wheel, (i + 2) * TICK, i);
+    }
+    for (size_t i = 0; i < TIMEOUTS; i++) {
+        set(&fixture, i, (i + 2) * TICK);
+    }
+    assert_int_equal(poll_count(fixture.wheel, 2 * TICK), 2);
+    assert_int_equal(fixture.memory.calls, calls);
+    assert_well(fixture.wheel);
+    verge_wheel_cancel_all(fixture.wheel);
+    tear_down(&fixture);
+}
+
+/* If there is no memory for the slots, the wheel does not keep the nodes, nor does it forget what was reserved. */
+static void a_reserve_that_fails(void **state) {
+    (void)state;
+    struct fixture fixture;
+    set_up(&fixture, VERGE_ORDER_ANY, 1);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 10, 0), 0);
+    const struct snapshot before = snapshot_of(fixture.wheel);
+    fixture.memory.fail_from = fixture.memory.calls + 1;
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 0, 1000), -ENOMEM);
+    assert_unchanged(fixture.wheel, &before);
+    for (uint64_t i = 0; i < 10; i++) {
+        (void)schedule(fixture.wheel, HOUR, i);
+    }
+    verge_wheel_cancel_all(fixture.wheel);
+    const uint64_t slots = level_stats_of(fixture.wheel, 0).slots;
+    int error = -ENOMEM;
+    for (uint64_t allowed = 0; error != 0; allowed++) {
+        fixture.memory.fail_from = fixture.memory.calls + 1 + allowed;
+        error = verge_wheel_reserve(fixture.wheel, 3000, 1000);
+        if (error != 0) {
+            assert_int_equal(error, -ENOMEM);
+            assert_int_equal(level_stats_of(fixture.wheel, 0).slots, slots);
+            assert_true(stats_of(fixture.wheel).nodes <= 512); /* the first slab */
+        }
+    }
+    assert_true(level_stats_of(fixture.wheel, 0).slots > slots);
+    assert_true(stats_of(fixture.wheel).nodes >= 3000);
+    fixture.memory.fail_from = 0;
+    tear_down(&fixture);
+}
+
 static int reserve_more(void *context, const verge_expiry *timer) {
     (void)timer;
-    return verge_wheel_reserve(context, 1000) == 0 ? 1 : -1;
+    const uint64_t bytes = stats_of(context).bytes;
+    assert_int_equal(verge_wheel_reserve(context, 1000, 1000), -EBUSY);
+    assert_int_equal(stats_of(context).bytes, bytes);
+    return verge_wheel_reserve(context, 1000, 0) == 0 ? 1 : -1;
 }
 
 /* During a visit, the wheel cannot become wide. The reserved nodes are there nevertheless, and no poll allocates. */
@@ -475,7 +531,7 @@ static void a_slot_whose_count_is_full(void **state) {
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
     make_all(&fixture);
-    assert_int_equal(verge_timeout_reserve(fixture.wheel, 1000), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 0, 1000), 0);
     for (size_t i = 0; i < COUNT / 2; i++) {
         set(&fixture, i, 7 * DAY);
     }
@@ -510,7 +566,7 @@ static void lives_for_one_tick_in_several_levels(void **state) {
     struct fixture fixture;
     set_up(&fixture, VERGE_ORDER_ANY, COUNT);
     make_all(&fixture);
-    assert_int_equal(verge_timeout_reserve(fixture.wheel, COUNT), 0);
+    assert_int_equal(verge_wheel_reserve(fixture.wheel, 0, COUNT), 0);
     const uint64_t calls = fixture.memory.calls;
     fixture.memory.fail_from = calls + 1;
     for (size_t round = 0; round < COUNT_OF(ticks); round++) {
@@ -539,6 +595,8 @@ int main(void) {
         cmocka_unit_test(none_is_lost_in_a_storm),
         cmocka_unit_test(set_without_memory),
         cmocka_unit_test(no_allocation_after_reserve),
+        cmocka_unit_test(room_for_both_kinds),
+        cmocka_unit_test(a_reserve_that_fails),
         cmocka_unit_test(reserve_inside_a_visit),
         cmocka_unit_test(a_slot_whose_count_is_full),
         cmocka_unit_test(lives_for_one_tick_in_several_levels),

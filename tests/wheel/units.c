@@ -48,7 +48,7 @@ static void the_end_of_time(void **state) {
         const size_t way = i % WAYS;
         verge_wheel *wheel = milliseconds_from(way == BEGINS ? now : 0);
         if (i / WAYS % 2 != 0) {
-            assert_int_equal(verge_wheel_reserve(wheel, 100), 0);
+            assert_int_equal(verge_wheel_reserve(wheel, 100, 0), 0);
         }
         verge_timeout *timeout = timeout_new(3);
         verge_timer timer = schedule(wheel, 0, 1);

@@ -47,7 +47,7 @@ static inline void expect(int result, const char *what) {
     }
 }
 
-static struct adapter *create(const struct bench_setup *setup, int (*reserve)(verge_wheel *wheel, size_t count)) {
+static struct adapter *create(const struct bench_setup *setup, size_t timer_count, size_t timeout_count) {
     struct adapter *adapter = bench_memory_allocate(sizeof(*adapter), 64);
     adapter->objects = setup->objects;
     adapter->log = setup->log;
@@ -60,18 +60,18 @@ static struct adapter *create(const struct bench_setup *setup, int (*reserve)(ve
     options.allocator = &adapter->allocator;
     expect(verge_wheel_create(&options, &adapter->wheel), "create");
     if (setup->reserve) {
-        expect(reserve(adapter->wheel, setup->id_count), "reserve");
+        expect(verge_wheel_reserve(adapter->wheel, timer_count, timeout_count), "reserve");
     }
     return adapter;
 }
 
 static void *handle_create(const struct bench_setup *setup) {
-    return create(setup, verge_wheel_reserve);
+    return create(setup, setup->id_count, 0);
 }
 
 /* Each object has one timeout for all of its life. The timeout starts as zeroes: it is not pending. */
 static void *timeout_create(const struct bench_setup *setup) {
-    struct adapter *adapter = create(setup, verge_timeout_reserve);
+    struct adapter *adapter = create(setup, 0, setup->id_count);
     for (uint32_t id = 0; id < setup->id_count; id++) {
         user_of(adapter, id)->timeout = (verge_timeout){0};
     }
