@@ -9,7 +9,8 @@
  *   quantile   the quantile of q is the ceil(q * n)th smallest of n recorded values; for q <= 0, the smallest.
  *
  * Promises
- *   H1 exact        count, sum, min and max are those of the values recorded.
+ *   H1 exact        count, sum, quantile(0) and quantile(1) are those of the values recorded: the last two are the
+ *                   smallest value, min, and the greatest, max.
  *   H2 quantiles    t <= quantile(q) <= t + t / 8 and quantile(q) <= max, where t is the true quantile.
  *   H3 saturation   a count or sum that does not fit into 64 bits stays at 2^64 - 1; nothing wraps.
  *   H4 empty        a histogram of zero bytes is empty. There is nothing to initialise or destroy.
@@ -56,11 +57,9 @@ VERGE_API void verge_histogram_clear(verge_histogram *histogram);
 
 VERGE_API uint64_t verge_histogram_count(const verge_histogram *histogram);
 VERGE_API uint64_t verge_histogram_sum(const verge_histogram *histogram);
-VERGE_API uint64_t verge_histogram_min(const verge_histogram *histogram); /* 0 if empty */
-VERGE_API uint64_t verge_histogram_max(const verge_histogram *histogram); /* 0 if empty */
 
-/* The quantile of q, from 0 to 1 (0.5 is the median). A q below 0 or a NaN counts as 0, a q above 1 as 1. Returns 0 if
- * the histogram is empty. */
+/* The quantile of q, from 0 to 1: 0 gives the smallest value, 0.5 the median, 1 the greatest value. A q below 0 or a
+ * NaN counts as 0, a q above 1 as 1. Returns 0 if the histogram is empty. */
 VERGE_API uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q);
 
 /*

@@ -138,22 +138,8 @@ uint64_t verge_histogram_sum(const verge_histogram *histogram) {
     return load(&histogram->sum);
 }
 
-uint64_t verge_histogram_min(const verge_histogram *histogram) {
-    return load(&histogram->count) == 0 ? 0 : ~load(&histogram->min_inverted);
-}
-
-uint64_t verge_histogram_max(const verge_histogram *histogram) {
-    return load(&histogram->max);
-}
-
-/* ceil(q * count), from 1 to count; count is not 0. */
+/* ceil(q * count), from 1 to count; q is between 0 and 1, and count is not 0. */
 static uint64_t rank_of(double q, uint64_t count) {
-    if (!(q > 0)) {
-        return 1; /* also for a NaN */
-    }
-    if (q >= 1) {
-        return count;
-    }
     const double exact = q * (double)count;
     if (exact >= 0x1p64) {
         return count; /* rounded up to 2^64, which would not fit into an integer */
@@ -170,6 +156,12 @@ uint64_t verge_histogram_quantile(const verge_histogram *histogram, double q) {
     }
     if (count == 0) {
         return 0;
+    }
+    if (!(q > 0)) { /* also for a NaN */
+        return smaller(~load(&histogram->min_inverted), load(&histogram->max));
+    }
+    if (q >= 1) {
+        return load(&histogram->max);
     }
     const uint64_t rank = rank_of(q, count);
     uint64_t seen = 0;

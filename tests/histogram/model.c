@@ -49,8 +49,8 @@ static void h1_summary(const verge_histogram *histogram, const struct model *mod
     }
     assert_int_equal(verge_histogram_count(histogram), model->count);
     assert_int_equal(verge_histogram_sum(histogram), sum);
-    assert_int_equal(verge_histogram_min(histogram), model->values[0]);
-    assert_int_equal(verge_histogram_max(histogram), model->values[model->count - 1]);
+    assert_int_equal(verge_histogram_quantile(histogram, 0), model->values[0]);
+    assert_int_equal(verge_histogram_quantile(histogram, 1), model->values[model->count - 1]);
 }
 
 static void buckets_hold_what_was_recorded(const verge_histogram *histogram, const struct model *model) {

@@ -33,19 +33,19 @@ static bool buckets_are_not_ahead(const verge_histogram *histogram) {
         }
         in_buckets += count;
         sum_at_least += count * lower;
-        if (count > 0 && verge_histogram_max(histogram) < lower) {
+        if (count > 0 && verge_histogram_quantile(histogram, 1) < lower) {
             return false;
         }
         lower = upper + 1;
     }
     return verge_histogram_count(histogram) >= in_buckets && verge_histogram_sum(histogram) >= sum_at_least &&
-           (in_buckets == 0 || verge_histogram_min(histogram) == 1);
+           (in_buckets == 0 || verge_histogram_quantile(histogram, 0) == 1);
 }
 
 static bool quantiles_rise(const verge_histogram *histogram) {
     const uint64_t median = verge_histogram_quantile(histogram, 0.5);
     const uint64_t all = verge_histogram_quantile(histogram, 1);
-    return median <= all && all <= verge_histogram_max(histogram);
+    return median <= all && all <= verge_histogram_quantile(histogram, 1);
 }
 
 static void *read_all_the_time(void *argument) {
@@ -81,7 +81,7 @@ static void h5_readers_see_nothing_ahead(void **state) {
         assert_int_equal(shared.broken[i], 0);
     }
     assert_int_equal(verge_histogram_count(&shared.histogram), VALUE_COUNT * 2);
-    assert_int_equal(verge_histogram_max(&shared.histogram), VALUE_COUNT);
+    assert_int_equal(verge_histogram_quantile(&shared.histogram, 1), VALUE_COUNT);
 }
 
 int main(void) {

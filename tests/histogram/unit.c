@@ -30,8 +30,8 @@ static uint64_t in_bucket(size_t index) {
 static void assert_summary(uint64_t count, uint64_t sum, uint64_t min, uint64_t max) {
     assert_int_equal(verge_histogram_count(&histogram), count);
     assert_int_equal(verge_histogram_sum(&histogram), sum);
-    assert_int_equal(verge_histogram_min(&histogram), min);
-    assert_int_equal(verge_histogram_max(&histogram), max);
+    assert_int_equal(verge_histogram_quantile(&histogram, 0), min);
+    assert_int_equal(verge_histogram_quantile(&histogram, 1), max);
 }
 
 static void h4_all_bytes_zero_is_empty(void **state) {

@@ -66,10 +66,10 @@ void lateness_print(const verge_histogram *lateness, const struct look *look) {
     if (verge_histogram_count(lateness) == 0) {
         return;
     }
-    printf("\n  %slateness%s   median %s, 99 %% %s, 99.9 %% %s, max %s\n\n", look->bold, look->plain,
-           text_duration(verge_histogram_quantile(lateness, 0.5)),
-           text_duration(verge_histogram_quantile(lateness, 0.99)),
-           text_duration(verge_histogram_quantile(lateness, 0.999)), text_duration(verge_histogram_max(lateness)));
+    printf(
+        "\n  %slateness%s   median %s, 99 %% %s, 99.9 %% %s, max %s\n\n", look->bold, look->plain,
+        text_duration(verge_histogram_quantile(lateness, 0.5)), text_duration(verge_histogram_quantile(lateness, 0.99)),
+        text_duration(verge_histogram_quantile(lateness, 0.999)), text_duration(verge_histogram_quantile(lateness, 1)));
     draw(lateness, look);
 }
 
@@ -79,6 +79,6 @@ void lateness_write_json(const verge_histogram *lateness, struct json *json) {
     json_number(json, "p50_ns", verge_histogram_quantile(lateness, 0.5));
     json_number(json, "p99_ns", verge_histogram_quantile(lateness, 0.99));
     json_number(json, "p999_ns", verge_histogram_quantile(lateness, 0.999));
-    json_number(json, "max_ns", verge_histogram_max(lateness));
+    json_number(json, "max_ns", verge_histogram_quantile(lateness, 1));
     json_end_object(json);
 }

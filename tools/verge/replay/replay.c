@@ -295,7 +295,7 @@ static void conclude(struct replay *replay) {
     result->late_p90_ns = verge_histogram_quantile(&replay->lateness, 0.9);
     result->late_p99_ns = verge_histogram_quantile(&replay->lateness, 0.99);
     result->late_p999_ns = verge_histogram_quantile(&replay->lateness, 0.999);
-    result->late_max_ns = verge_histogram_max(&replay->lateness);
+    result->late_max_ns = verge_histogram_quantile(&replay->lateness, 1);
     if (result->started != result->fired + result->cancelled + result->pending) {
         result->broken = "started is not fired + cancelled + pending";
     }
