@@ -56,7 +56,7 @@ static int answer_metrics(int fd) {
     const verge_label example[] = {{"service", "example"}, {NULL, NULL}};
     const verge_label *labels[] = {example};
     char *text = malloc(TEXT_SIZE); /* too large for the stack of a task */
-    const int length = text == NULL ? -ENOMEM : verge_service_metrics(&service, labels, 1, text, TEXT_SIZE);
+    const int length = text == NULL ? -ENOMEM : verge_service_metrics(&service, labels, 1, false, text, TEXT_SIZE);
     const int error = length < 0 || length >= TEXT_SIZE ? answer(fd, "500 Internal Server Error", "", 0)
                                                         : answer(fd, "200 OK", text, (size_t)length);
     free(text);

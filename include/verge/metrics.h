@@ -16,8 +16,8 @@
  *                  its samples follow each other, and label values are escaped.
  *   M2 whole       size decides only where the text is cut off.
  *   M3 no effects  no call allocates, waits, changes the object that it describes, or depends on the locale. But
- *                  verge_service_source_metrics may read files, to find names, and verge_runtime_metrics takes a lock
- *                  while it looks at all stacks.
+ *                  verge_service_metrics with sources may read files, to find names, and verge_runtime_metrics takes a
+ *                  lock while it looks at all stacks.
  *
  * A call describes one object or several of one kind. labels[i] has the labels of object i. For a single object, labels
  * may be NULL.
@@ -54,20 +54,17 @@ typedef struct verge_label {
 VERGE_API int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
                                   char *buffer, size_t size);
 
-/* verge_service_get_stats as text, with histograms of how late callbacks began and how long they took. From any
- * thread. */
-VERGE_API int verge_service_metrics(verge_service *const *services, const verge_label *const *labels,
-                                    size_t service_count, char *buffer, size_t size);
-
 /*
- * For each source of timers: how many are pending, and how many are overdue by more than a second. The label
- * source="..." names the source: it is the label of the timers or, for timers without one, the name of their callback.
- * A source that only ever grows is a leak. The call reads each timer of the service twice: a million timers take
- * milliseconds, on the calling thread. So call it only when somebody asks. To find names, it may read the files of the
- * program and its libraries. From any thread. Also -EINVAL: a label "source", or more than 30 labels.
+ * verge_service_get_stats as text, with histograms of how late callbacks began and how long they took. From any thread.
+ *
+ * with_sources adds for each source of timers: how many are pending, and how many are overdue by more than a second.
+ * The label source="..." names the source: it is the label of the timers or, for timers without one, the name of their
+ * callback. A source that only ever grows is a leak. The call then reads each timer of the service twice: a million
+ * timers take milliseconds, on the calling thread. To find names, it may read the files of the program and its
+ * libraries. Also -EINVAL: a label "source", or more than 30 labels.
  */
-VERGE_API int verge_service_source_metrics(verge_service *const *services, const verge_label *const *labels,
-                                           size_t service_count, char *buffer, size_t size);
+VERGE_API int verge_service_metrics(verge_service *const *services, const verge_label *const *labels,
+                                    size_t service_count, bool with_sources, char *buffer, size_t size);
 
 /* verge_runtime_get_stats as text. From any thread. */
 VERGE_API int verge_runtime_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verge/service.h"
 
+#include "metrics/sources.h"
 #include "metrics/writer.h"
 #include "service/service_internal.h"
 
@@ -83,16 +84,22 @@ static void write_histograms(verge__metrics_writer *writer, verge_service *const
 }
 
 int verge_service_metrics(verge_service *const *services, const verge_label *const *labels, size_t service_count,
-                          char *buffer, size_t size) {
+                          bool with_sources, char *buffer, size_t size) {
     service_sources context = {.services = services};
     const verge__metrics_sources sources = {service_count, labels, read_stats, &context};
     verge__metrics_writer writer;
-    const int error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
+    int error = with_sources ? verge__metrics_check_for_sources(labels, service_count) : 0;
+    if (error == 0) {
+        error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
+    }
     if (error != 0) {
         return error;
     }
     verge__metrics_fields(&writer, fields, sizeof(fields) / sizeof(fields[0]), &sources);
     write_histograms(&writer, services, labels, service_count, true);
     write_histograms(&writer, services, labels, service_count, false);
+    if (with_sources) {
+        verge__metrics_by_source(&writer, services, labels, service_count);
+    }
     return verge__metrics_finish(&writer);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How many timers each source has (service/sources.h), as text. */
+#include "metrics/sources.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "metrics/writer.h"
 #include "service/service_internal.h"
 #include "service/sources.h"
 #include "service/symbol.h"
@@ -131,20 +132,19 @@ static bool can_be_extended(const verge_label *labels) {
     return true;
 }
 
-int verge_service_source_metrics(verge_service *const *services, const verge_label *const *labels, size_t service_count,
-                                 char *buffer, size_t size) {
-    verge__metrics_writer writer;
-    const int error = verge__metrics_start(&writer, services, labels, service_count, buffer, size);
-    if (error != 0) {
-        return error;
-    }
+int verge__metrics_check_for_sources(const verge_label *const *labels, size_t service_count) {
     for (size_t i = 0; i < service_count; i++) {
         if (labels != NULL && !can_be_extended(labels[i])) {
             return -EINVAL;
         }
     }
+    return 0;
+}
+
+void verge__metrics_by_source(verge__metrics_writer *writer, verge_service *const *services,
+                              const verge_label *const *labels, size_t service_count) {
     for (int family = 0; family < 2 && service_count > 0; family++) {
-        verge__metrics_family(&writer, family == 0 ? "verge_source_pending" : "verge_source_overdue",
+        verge__metrics_family(writer, family == 0 ? "verge_source_pending" : "verge_source_overdue",
                               family == 0 ? "Timers that are pending or running, by what started them."
                                           : "Timers that are due since more than a second, by what started them.",
                               VERGE__METRICS_GAUGE);
@@ -152,8 +152,7 @@ int verge_service_source_metrics(verge_service *const *services, const verge_lab
             counts counts_;
             count_timers(services[i], &counts_);
             join_names(services[i], &counts_);
-            write_family(&writer, services[i], labels == NULL ? NULL : labels[i], &counts_, family == 1);
+            write_family(writer, services[i], labels == NULL ? NULL : labels[i], &counts_, family == 1);
         }
     }
-    return verge__metrics_finish(&writer);
 }

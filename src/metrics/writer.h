@@ -8,8 +8,8 @@
  *     verge__metrics_histogram(&writer, name, labels[i], histogram, unit);    -- for each source
  *     return verge__metrics_finish(&writer);
  *
- * A source is an object that the text describes, such as a wheel. Sources differ in their labels. (In sources.c alone,
- * a source is what starts timers.)
+ * A source is an object that the text describes, such as a wheel. Sources differ in their labels. (In sources.h and
+ * sources.c alone, a source is what starts timers.)
  */
 #ifndef VERGE_SRC_METRICS_WRITER_H
 #define VERGE_SRC_METRICS_WRITER_H

@@ -402,14 +402,7 @@ static int make_service_metrics(const verge_scope *scope, char *bytes, size_t si
     verge_service *services[VERGE__VIEW_COUNT];
     const verge_label *labels_of[VERGE__VIEW_COUNT];
     const size_t count = list_services(scope, services, labels_of);
-    return count == 0 ? 0 : verge_service_metrics(services, labels_of, count, bytes, size);
-}
-
-static int make_source_metrics(const verge_scope *scope, char *bytes, size_t size) {
-    verge_service *services[VERGE__VIEW_COUNT];
-    const verge_label *labels_of[VERGE__VIEW_COUNT];
-    const size_t count = list_services(scope, services, labels_of);
-    return count == 0 ? 0 : verge_service_source_metrics(services, labels_of, count, bytes, size);
+    return count == 0 ? 0 : verge_service_metrics(services, labels_of, count, true, bytes, size);
 }
 
 static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t size) {
@@ -446,7 +439,6 @@ static void add_stuck(const verge_scope *scope, verge__text *text) {
 
 void verge__scope_write_metrics(verge_scope *scope, verge__text *text) {
     add_metrics(scope, make_service_metrics, text);
-    add_metrics(scope, make_source_metrics, text);
     add_stuck(scope, text);
     add_metrics(scope, make_runtime_metrics, text);
 }

@@ -39,7 +39,7 @@ static int use_service(void) {
         return 1;
     }
     int failed = verge_service_start_after(service, UINT64_C(3600000000000), never, NULL, &timer) != 0;
-    failed |= verge_service_metrics(&service, labels, 1, text, sizeof(text)) <= 0;
+    failed |= verge_service_metrics(&service, labels, 1, false, text, sizeof(text)) <= 0;
     failed |= verge_service_cancel(service, timer) != 0;
     return verge_service_destroy(service, NULL, NULL) != 0 || failed;
 }

@@ -35,7 +35,7 @@ static verge_service *make_service(verge_worker **ret_worker) {
 }
 
 static int write_one(verge_service *service) {
-    return verge_service_metrics(&service, NULL, 1, text, sizeof(text));
+    return verge_service_metrics(&service, NULL, 1, false, text, sizeof(text));
 }
 
 static void the_numbers_are_those_of_the_service(void **state) {
@@ -98,15 +98,15 @@ static void several_services_share_their_families(void **state) {
         NULL,
     };
     assert_int_equal(verge_service_start(second, 10 * MS, on_timer, NULL, NULL), 0);
-    exposition_expect_length(verge_service_metrics(services, labels, 2, text, sizeof(text)), text);
+    exposition_expect_length(verge_service_metrics(services, labels, 2, false, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"requests\"}"), 0);
     assert_int_equal(exposition_number(text, "verge_service_pending{service=\"leases\"}"), 1);
     assert_int_equal(exposition_number(text, "verge_service_lateness_seconds_count{service=\"leases\"}"), 0);
 
-    assert_int_equal(verge_service_metrics(services, labels, 3, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_service_metrics(services, NULL, 2, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_service_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    assert_int_equal(verge_service_metrics(services, labels, 3, false, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(services, NULL, 2, false, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(NULL, NULL, 0, false, text, sizeof(text)), 0);
     assert_int_equal(write_one(NULL), -EINVAL);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(verge_worker_leave(workers[i]), 0);
@@ -171,7 +171,7 @@ static void timers_by_what_started_them(void **state) {
     (void)snprintf(cut, sizeof(cut), "\xc3\xa4%0124d\xc3\xa4\xc3\xa4", 0);
     start_labelled(service, cut, 20000 * MS);
     assert_int_equal(verge_service_start(service, 20000 * MS, on_timer, NULL, NULL), 0);
-    exposition_expect_length(verge_service_source_metrics(&service, NULL, 1, text, sizeof(text)), text);
+    exposition_expect_length(verge_service_metrics(&service, NULL, 1, true, text, sizeof(text)), text);
     assert_null(exposition_check(text));
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"a \\\"label\\\"\"}"), 5);
     assert_int_equal(exposition_number(text, "verge_source_overdue{source=\"a \\\"label\\\"\"}"), 0);
@@ -180,10 +180,13 @@ static void timers_by_what_started_them(void **state) {
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"on_timer\"}"), 1);
     assert_non_null(strstr(text, "000\"} 1\n")); /* nothing is left of the last character */
     assert_null(strstr(text, "000?"));
+    assert_non_null(strstr(text, "verge_service_pending 9\n")); /* beside the statistics */
     const verge_label *const wrong[] = {(const verge_label[]){{"source", "mine"}, {NULL, NULL}}};
-    assert_int_equal(verge_service_source_metrics(&service, wrong, 1, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_service_source_metrics(NULL, NULL, 1, text, sizeof(text)), -EINVAL);
-    assert_int_equal(verge_service_source_metrics(NULL, NULL, 0, text, sizeof(text)), 0);
+    assert_int_equal(verge_service_metrics(&service, wrong, 1, true, text, sizeof(text)), -EINVAL);
+    exposition_expect_length(verge_service_metrics(&service, wrong, 1, false, text, sizeof(text)), text);
+    assert_null(strstr(text, "verge_source_"));
+    assert_int_equal(verge_service_metrics(NULL, NULL, 1, true, text, sizeof(text)), -EINVAL);
+    assert_int_equal(verge_service_metrics(NULL, NULL, 0, true, text, sizeof(text)), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
