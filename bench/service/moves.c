@@ -45,15 +45,16 @@ void measure_moves(struct plan *plan) {
         must(verge_service_start_with(service, &start, NULL) == 0, "start");
     }
     take_all(workers[0]);
-    must(verge_worker_count(workers[0]) == TIMERS, "one worker has them all");
+    must(verge_service_count(service, verge_worker_id(workers[0])) == TIMERS, "one worker has them all");
     uint64_t begin = thread_cpu_ns();
     must(verge_worker_leave(workers[0]) == 0, "leave");
     uint64_t left = thread_cpu_ns();
     take_all(workers[1]);
     take_all(workers[2]);
     uint64_t taken = thread_cpu_ns();
-    double more = (double)verge_worker_count(workers[1]);
-    must(verge_service_count(service) == TIMERS && more + (double)verge_worker_count(workers[2]) == TIMERS,
+    double more = (double)verge_service_count(service, verge_worker_id(workers[1]));
+    must(verge_service_count(service, 0) == TIMERS &&
+             more + (double)verge_service_count(service, verge_worker_id(workers[2])) == TIMERS,
          "the others have them all");
     heading("a worker leaves 300,000 timers to two others");
     figure("to send a timer", (double)(left - begin) / TIMERS, "ns");

@@ -107,7 +107,7 @@ static double worker_pairs(verge_service *service, size_t pending, size_t pairs)
 static double local_pairs(size_t pending, size_t pairs) {
     verge_service *service = create();
     double ns = worker_pairs(service, pending, pairs);
-    must(verge_service_count(service) == 0, "all were cancelled");
+    must(verge_service_count(service, 0) == 0, "all were cancelled");
     must(verge_service_destroy(service, NULL, NULL) == 0, "destroy");
     return ns;
 }
@@ -116,7 +116,7 @@ static double outside_pairs(size_t pending, size_t pairs) {
     verge_service *service = NULL;
     must(verge_service_create(NULL, &service) == 0, "create");
     double ns = service_pairs(service, pending, pairs, process_cpu_ns);
-    must(verge_service_count(service) == 0, "all were cancelled");
+    must(verge_service_count(service, 0) == 0, "all were cancelled");
     must(verge_service_destroy(service, NULL, NULL) == 0, "destroy");
     return ns;
 }
@@ -273,7 +273,7 @@ static double cancels(bool remotely, size_t rounds) {
             must(verge_worker_run_once(worker, 0) >= 0, "pass");
         }
     }
-    must(verge_service_count(work.service) == 0, "all are gone");
+    must(verge_service_count(work.service, 0) == 0, "all are gone");
     must(verge_worker_leave(worker) == 0 && verge_service_destroy(work.service, NULL, NULL) == 0, "destroy");
     return median(each, rounds);
 }

@@ -146,9 +146,10 @@ VERGE_API int verge_service_retire_worker(verge_service *service, uint32_t worke
 VERGE_API uint64_t verge_service_now(const verge_service *service);
 VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 
-/* How many timers are pending or running. Exact if no other thread uses the service at that moment. With a timer_cap,
- * starts fail (-ENOSPC) while this number is equal to the cap. */
-VERGE_API size_t verge_service_count(const verge_service *service);
+/* How many timers are pending or running, if worker_id is 0. With a timer_cap, starts fail (-ENOSPC) while this number
+ * is equal to the cap. Otherwise: how many timers are in the wheel of that worker, without those in its inbox; 0 if
+ * there is no such worker. Exact if no other thread uses the service at that moment. */
+VERGE_API size_t verge_service_count(const verge_service *service, uint32_t worker_id);
 
 /*
  * Waits until no timer is pending or running and all callbacks have returned. -ETIMEDOUT: timers were left at
@@ -275,7 +276,6 @@ VERGE_API void verge_worker_end_wait(verge_worker *worker);
 VERGE_API void verge_worker_interrupt(verge_worker *worker);
 
 VERGE_API uint32_t verge_worker_id(const verge_worker *worker);             /* never 0 */
-VERGE_API size_t verge_worker_count(const verge_worker *worker);            /* how many timers are in its wheel */
 VERGE_API verge_worker *verge_worker_current(const verge_service *service); /* of the calling thread; NULL: none */
 
 /* ---- statistics: from any thread, at any time ---- */

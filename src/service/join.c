@@ -167,10 +167,6 @@ uint32_t verge_worker_id(const verge_worker *worker) {
     return worker == NULL ? 0 : worker->id;
 }
 
-size_t verge_worker_count(const verge_worker *worker) {
-    return worker == NULL ? 0 : verge__worker_timer_count(worker);
-}
-
 uint64_t verge__worker_last_pass_ns(const verge_worker *worker) {
     return worker->now_ns;
 }

@@ -105,9 +105,13 @@ uint64_t verge__service_pending(const verge_service *service) {
     return stats.pending;
 }
 
-size_t verge_service_count(const verge_service *service) {
+size_t verge_service_count(const verge_service *service, uint32_t worker_id) {
     if (service == NULL) {
         return 0;
+    }
+    if (worker_id != 0) {
+        bool is_known = worker_id <= atomic_load_explicit(&service->seat_count, memory_order_acquire);
+        return is_known ? verge__worker_timer_count(verge__service_seat(service, worker_id)) : 0;
     }
     if (service->options.timer_cap != 0) {
         return service->options.timer_cap - (size_t)atomic_load_explicit(&service->room, memory_order_relaxed);

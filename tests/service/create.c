@@ -61,7 +61,7 @@ static void a_thread_that_cannot_be_added_changes_nothing(void **state) {
     threads_left = UINT32_MAX;
     assert_int_equal(id, 0);
     assert_int_equal(stats_of(stepped.service).workers, 0);
-    assert_int_equal(verge_service_count(stepped.service), 1);
+    assert_int_equal(verge_service_count(stepped.service, 0), 1);
     assert_int_equal(verge_service_add_worker(stepped.service, &id), 0);
     assert_int_equal(id, 1);
     await_count(&notes.fired, 1);

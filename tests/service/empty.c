@@ -32,7 +32,7 @@ static void what_callbacks_did_is_seen(void **state) {
     }
     assert_int_equal(verge_service_wait_empty(service, VERGE_NEVER), 0);
     assert_int_equal(plain, 100);
-    assert_int_equal(verge_service_count(service), 0);
+    assert_int_equal(verge_service_count(service, 0), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
 

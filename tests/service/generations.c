@@ -37,7 +37,7 @@ static void assert_retired(struct stepped *stepped, verge_worker *worker, verge_
         assert_int_equal(verge_service_cancel(stepped->service, others[i]), 0);
     }
     assert_gone(stepped->service, timer);
-    assert_int_equal(verge_service_count(stepped->service), 0);
+    assert_int_equal(verge_service_count(stepped->service, 0), 0);
 }
 
 static void a_record_cancelled_by_its_owner_is_retired(void **state) {

@@ -35,7 +35,7 @@ static void run_all_kinds(struct stepped *stepped, verge_worker *worker, struct 
         assert_int_equal(notes[i].last.timer, timers[i]);
         assert_true(notes[i].last.actual_ns >= notes[i].last.scheduled_ns);
     }
-    assert_int_equal(verge_service_count(stepped->service), 0);
+    assert_int_equal(verge_service_count(stepped->service, 0), 0);
 }
 
 static void its_timers_go_to_the_others(void **state) {
@@ -53,7 +53,7 @@ static void its_timers_go_to_the_others(void **state) {
     for (size_t i = 0; i < KINDS; i++) {
         assert_int_equal(info_of(stepped.service, timers[i]).worker_id, verge_worker_id(staying));
     }
-    assert_int_equal(verge_worker_count(staying), KINDS);
+    assert_int_equal(count_in(stepped.service, staying), KINDS);
     assert_int_equal(stats_of(stepped.service).migrated, KINDS - 1); /* the timer in the inbox had no worker yet */
     run_all_kinds(&stepped, staying, notes, timers);
     leave(staying);
@@ -83,7 +83,7 @@ static void its_timers_are_dealt_evenly(void **state) {
         while (verge_worker_next_wakeup(staying[i]) == 0) {
             (void)step(staying[i]);
         }
-        assert_in_range(verge_worker_count(staying[i]), TIMERS / 2 - SENT_AT_ONCE, TIMERS / 2 + SENT_AT_ONCE);
+        assert_in_range(count_in(stepped.service, staying[i]), TIMERS / 2 - SENT_AT_ONCE, TIMERS / 2 + SENT_AT_ONCE);
     }
     leave(staying[0]);
     leave(staying[1]);
@@ -126,7 +126,7 @@ static void orphans_are_cancelled_and_reset_like_any(void **state) {
     assert_int_equal(verge_service_cancel(stepped.service, timers[0]), -ENOENT);
     assert_int_equal(verge_service_reset(stepped.service, timers[1], now_of(&stepped) + SECOND), 0);
     assert_int_equal(verge_service_reset(stepped.service, timers[2], now_of(&stepped) + 2 * HOUR), 0);
-    assert_int_equal(verge_service_count(stepped.service), 2);
+    assert_int_equal(verge_service_count(stepped.service, 0), 2);
     verge_worker *next = join_bound(stepped.service);
     assert_int_equal(step(next), 0);
     advance(&stepped, SECOND + TICK);
@@ -356,7 +356,7 @@ static void a_callback_that_leaves_is_the_last_of_its_worker(void **state) {
         assert_null(verge_worker_current(stepped.service));
         assert_int_equal(leaver.fired, 1);
         assert_int_equal(others.fired, 0);
-        assert_int_equal(verge_service_count(stepped.service), 12);
+        assert_int_equal(verge_service_count(stepped.service, 0), 12);
         verge_worker *next = join_unbound(stepped.service);
         assert_int_equal(step(next), 11);
         assert_int_equal(verge_service_cancel(stepped.service, timer), 0); /* was reset, and moved */
@@ -402,7 +402,7 @@ static void a_thread_that_ends_has_left(void **state) {
         struct deserter deserter = {.service = stepped.service, .exits_in_callback = variant >= 2};
         join_thread(thread_of(join_and_desert, &deserter));
         assert_int_equal(stats_of(stepped.service).workers, 0);
-        assert_int_equal(verge_service_count(stepped.service), 1);
+        assert_int_equal(verge_service_count(stepped.service, 0), 1);
         verge_worker *next = join_bound(stepped.service);
         assert_int_equal(step_at(&stepped, next, 3 * HOUR), 1);
         assert_int_equal(deserter.notes.fired, 1);
@@ -485,7 +485,7 @@ static void another_thread_leaves_for_one_that_died(void **state) {
         assert_int_equal(deserter.notes.fired, 1);
         (void)step_at(&stepped, next, 3 * HOUR);
         assert_int_equal(deserter.notes.fired, 2);
-        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_int_equal(verge_service_count(stepped.service, 0), 0);
         leave(next);
         stepped_end(&stepped);
     }

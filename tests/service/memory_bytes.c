@@ -71,7 +71,7 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
             assert_bounded(stepped.service, empty_bytes, i < WINDOW ? i : WINDOW);
         }
     }
-    assert_int_equal(verge_service_count(stepped.service), WINDOW);
+    assert_int_equal(verge_service_count(stepped.service, 0), WINDOW);
     verge_worker_end_wait(worker);
     leave(worker);
     stepped_end(&stepped);
@@ -217,7 +217,7 @@ static void idle_nodes_go_with_the_timers_beside_them(void **state) {
     assert_int_equal(step(worker), 0);
     assert_true(stats_of(stepped.service).idle <= 256);
     advance(&stepped, 2 * TICK);
-    while (verge_service_count(stepped.service) > 0) {
+    while (verge_service_count(stepped.service, 0) > 0) {
         assert_true(step(worker) > 0);
         assert_true(stats_of(stepped.service).idle <= 256);
     }

@@ -43,7 +43,7 @@ static size_t pending_count(void) {
 
 static void try_start(uint32_t worker_id, uint64_t deadline_ns) {
     const size_t index = scenario.count;
-    const size_t count_before = verge_service_count(scenario.stepped.service);
+    const size_t count_before = verge_service_count(scenario.stepped.service, 0);
     const uint64_t failures_before = scenario.stepped.memory.failures;
     assert_true(index < TIMERS_MAX);
     verge_start_options options;
@@ -58,7 +58,7 @@ static void try_start(uint32_t worker_id, uint64_t deadline_ns) {
         assert_int_equal(error, -ENOMEM);
         assert_int_equal(timer, 0);
         assert_true(scenario.stepped.memory.failures > failures_before);
-        assert_int_equal(verge_service_count(scenario.stepped.service), count_before);
+        assert_int_equal(verge_service_count(scenario.stepped.service, 0), count_before);
         scenario.failures++;
         return;
     }
@@ -94,7 +94,7 @@ static void run_until(uint64_t now_ns) {
     for (size_t i = 0; i < scenario.count && is_anybody_there; i++) {
         assert_false(scenario.timers[i].is_pending && scenario.timers[i].deadline_ns + TICK <= now_ns);
     }
-    assert_int_equal(verge_service_count(scenario.stepped.service), pending_count());
+    assert_int_equal(verge_service_count(scenario.stepped.service, 0), pending_count());
 }
 
 static verge_worker *try_join(bool is_unbound) {

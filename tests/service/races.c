@@ -31,7 +31,7 @@ static verge_service *service_with_threads(uint32_t thread_count) {
 }
 
 static void wait_until_empty(verge_service *service) {
-    while (verge_service_count(service) != 0) {
+    while (verge_service_count(service, 0) != 0) {
         (void)sched_yield();
     }
 }
@@ -218,7 +218,7 @@ static void nothing_is_lost_while_workers_come_and_go(void **state) {
     /* All workers have left. The pending timers wait for the next one. */
     verge_worker *worker = NULL;
     assert_int_equal(verge_worker_join(service, NULL, &worker), 0);
-    while (verge_service_count(service) != 0) {
+    while (verge_service_count(service, 0) != 0) {
         assert_true(verge_worker_run_once(worker, verge_service_exact_now(service) + MS) >= 0);
     }
     for (int i = 0; i < STARTERS + JOINERS; i++) {
@@ -319,7 +319,7 @@ static void a_record_shows_one_life_at_a_time(void **state) {
     }
     atomic_store(&lives.is_over, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(verge_service_count(lives.service), 0);
+    assert_int_equal(verge_service_count(lives.service, 0), 0);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(lives.service, NULL, NULL), 0);
     free(lives.life);

@@ -88,7 +88,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
         (void)step(scene->stuck);
         (void)pass(scene);
     }
-    assert_int_equal(verge_service_count(scene->stepped.service), 0);
+    assert_int_equal(verge_service_count(scene->stepped.service, 0), 0);
     leave(scene->stuck);
     leave(scene->rescuer);
     stepped_end(&scene->stepped);
@@ -202,7 +202,7 @@ static void the_rest_of_a_batch_is_rescued(void **state) {
         advance(&crowd.stepped, 2 * TICK);
         (void)step(crowd.stuck);
         (void)step(crowd.stuck);
-        assert_int_equal(verge_service_count(crowd.stepped.service), 0);
+        assert_int_equal(verge_service_count(crowd.stepped.service, 0), 0);
         for (size_t i = 0; i < COUNT_OF(crowd.notes); i++) {
             assert_int_equal(crowd.notes[i].fired, 1);
         }
@@ -339,7 +339,7 @@ static void *start_anywhere(void *argument) {
 static void be_avoided(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER);
     assert_int_equal(passes(scene), 8);
-    assert_int_equal(verge_worker_count(scene->stuck), 0);
+    assert_int_equal(count_in(scene->stepped.service, scene->stuck), 0);
     join_thread(thread_of(start_anywhere, scene));
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(info_of(scene->stepped.service, scene->timers[i]).worker_id, verge_worker_id(scene->rescuer));
@@ -441,7 +441,7 @@ static void threads_rescue_each_other(void **state) {
         await_count(&jam.others_fired, 100 * round); /* while it blocks */
         await_count(&jam.reports, round);
         atomic_store(&jam.may_return, true);
-        while (verge_service_count(service) != 0) {
+        while (verge_service_count(service, 0) != 0) {
             (void)sched_yield();
         }
     }

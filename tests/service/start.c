@@ -31,7 +31,7 @@ static void a_timer_runs_at_the_first_tick_after_its_deadline(void **state) {
         assert_int_equal(notes.last.scheduled_ns, deadline_ns);
         assert_int_equal(notes.last.actual_ns, now_of(&stepped));
         assert_int_equal(notes.last.missed, 0);
-        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_int_equal(verge_service_count(stepped.service, 0), 0);
     }
     leave(worker);
     stepped_end(&stepped);
@@ -66,8 +66,12 @@ static void a_bound_thread_starts_on_its_own_worker(void **state) {
         const verge_timer timer = start_at(stepped.service, 2 * HOUR, do_nothing, NULL);
         assert_int_equal(info_of(stepped.service, timer).worker_id, verge_worker_id(own));
     }
-    assert_int_equal(verge_worker_count(own), 10);
-    assert_int_equal(verge_worker_count(other), 0);
+    assert_int_equal(count_in(stepped.service, own), 10);
+    assert_int_equal(count_in(stepped.service, other), 0);
+    assert_int_equal(verge_service_count(stepped.service, 0), 10);
+    assert_int_equal(verge_service_count(stepped.service, 3), 0); /* there is no such worker */
+    assert_int_equal(verge_service_count(stepped.service, VERGE_WORKER_COUNT_MAX + 1), 0);
+    assert_int_equal(verge_service_count(stepped.service, UINT32_MAX), 0);
     leave(other);
     leave(own);
     stepped_end(&stepped);
@@ -89,7 +93,7 @@ static void any_other_thread_starts_on_the_worker_with_the_fewest(void **state) 
         }
     }
     for (size_t w = 0; w < 3; w++) {
-        assert_int_equal(verge_worker_count(workers[w]), 10);
+        assert_int_equal(count_in(stepped.service, workers[w]), 10);
         leave(workers[w]);
     }
     stepped_end(&stepped);
@@ -174,7 +178,7 @@ static void a_timer_is_one_before_its_worker_knows(void **state) {
     assert_int_equal(verge_service_cancel(stepped.service, timers[0]), 0);
     assert_int_equal(verge_service_cancel(stepped.service, timers[0]), -ENOENT);
     assert_int_equal(verge_service_reset(stepped.service, timers[1], now_of(&stepped)), 0);
-    assert_int_equal(verge_service_count(stepped.service), 2);
+    assert_int_equal(verge_service_count(stepped.service, 0), 2);
     assert_int_equal(step(worker), 1);
     assert_int_equal(notes[1].fired, 1);
     advance(&stepped, 2 * SECOND);

@@ -42,7 +42,7 @@ static void everything_is_counted(void **state) {
     assert_int_equal(stats.cancelled_remotely, 1);
     assert_int_equal(stats.reset, 2);
     assert_int_equal(stats.pending, 8);
-    assert_int_equal(stats.pending, verge_service_count(world.service));
+    assert_int_equal(stats.pending, verge_service_count(world.service, 0));
     assert_int_equal(stats.workers, 2);
     assert_int_equal(stats.migrated, 0);
     assert_int_equal(stats.orphans, 0);
@@ -181,7 +181,7 @@ static void they_can_be_read_at_any_time(void **state) {
         last = stats;
     }
     join_thread(thread);
-    while (verge_service_count(traffic.service) != 0) {
+    while (verge_service_count(traffic.service, 0) != 0) {
         (void)sched_yield();
     }
     const verge_service_stats stats = stats_of(traffic.service);

@@ -181,6 +181,11 @@ static inline verge_service_stats stats_of(const verge_service *service) {
     return stats;
 }
 
+/* The timers in the wheel of a worker. */
+static inline size_t count_in(const verge_service *service, const verge_worker *worker) {
+    return verge_service_count(service, verge_worker_id(worker));
+}
+
 static inline verge_timer_info info_of(verge_service *service, verge_timer timer) {
     verge_timer_info info;
     memset(&info, 0, sizeof(info));

@@ -40,7 +40,7 @@ static void a_pending_timer_that_is_ended_never_runs(void **state) {
         advance(&stepped, HOUR);
         assert_int_equal(step(worker), 0);
         assert_int_equal(notes.fired, 0);
-        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_int_equal(verge_service_count(stepped.service, 0), 0);
         leave(worker);
         stepped_end(&stepped);
     }
@@ -110,7 +110,7 @@ static void what_is_in_the_backlog_can_still_be_cancelled_and_reset(void **state
         for (int pass = 0; pass < 2 * COUNT; pass++) {
             (void)step(worker);
         }
-        assert_int_equal(verge_service_count(stepped.service), moved);
+        assert_int_equal(verge_service_count(stepped.service, 0), moved);
         verge_manual_clock_set(&stepped.clock, begin_ns + HOUR - 1);
         assert_int_equal(step(worker), 0);
         verge_manual_clock_set(&stepped.clock, begin_ns + HOUR + TICK);
@@ -122,7 +122,7 @@ static void what_is_in_the_backlog_can_still_be_cancelled_and_reset(void **state
             assert_true(notes[i].fired <= 1);
             fired += notes[i].fired;
         }
-        assert_int_equal(verge_service_count(stepped.service), 0);
+        assert_int_equal(verge_service_count(stepped.service, 0), 0);
         assert_true(fired >= COUNT * 2 / 3);
         leave(worker);
         stepped_end(&stepped);
@@ -159,7 +159,7 @@ static void play(struct inside *inside) {
         advance(&stepped, SECOND);
     }
     assert_int_equal(verge_service_cancel(stepped.service, timer), -ENOENT);
-    assert_int_equal(verge_service_count(stepped.service), 0);
+    assert_int_equal(verge_service_count(stepped.service, 0), 0);
     leave(worker);
     stepped_end(&stepped);
 }

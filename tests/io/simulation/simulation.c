@@ -146,7 +146,7 @@ static void audit(void) {
     const verge_runtime_stats stats = stats_of(world->runtime);
     CHECK_EQUAL(stats.tasks, 0);
     CHECK_EQUAL(world->runtime->timer_count, 0);
-    CHECK_EQUAL(verge_service_count(world->runtime->service), 0);
+    CHECK_EQUAL(verge_service_count(world->runtime->service, 0), 0);
     for (unsigned i = 0; i < world->player_count; i++) {
         CHECK_EQUAL(world->players[i].begun_count, 1);
         CHECK_EQUAL(world->players[i].ended_count, 1);

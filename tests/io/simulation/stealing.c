@@ -315,7 +315,7 @@ static void create_world(uint64_t seed) {
 static void audit(void) {
     CHECK(!world.scheduler.is_hung);
     CHECK_EQUAL(verge__task_count(world.runtime), 0);
-    CHECK_EQUAL(verge_service_count(world.runtime->service), 0);
+    CHECK_EQUAL(verge_service_count(world.runtime->service, 0), 0);
     for (uint32_t i = 0; i < world.reader_count; i++) {
         CHECK(world.streams[i].has_ended);
         CHECK_EQUAL(world.streams[i].read, world.streams[i].written);

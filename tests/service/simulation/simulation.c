@@ -527,7 +527,7 @@ static void drain(void) {
         }
     }
     inspect();
-    assert_int_equal(verge_service_count(world->service), 0);
+    assert_int_equal(verge_service_count(world->service, 0), 0);
     verge_service_stats stats = {.struct_size = sizeof(stats)};
     assert_int_equal(verge_service_get_stats(world->service, &stats), 0);
     assert_int_equal(stats.started, stats.ended + stats.cancelled_locally + stats.cancelled_remotely);
