@@ -100,10 +100,9 @@ VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 
 /* ---- intervals ---- */
 
-/* The number of the interval that holds a time, and the time at which an interval starts (VERGE_NEVER if it starts
- * beyond the end of time). */
+/* The number of the interval that holds a time. Interval i starts at i * verge_wheel_precision(wheel); the last
+ * interval is that of VERGE_NEVER. */
 VERGE_API uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns);
-VERGE_API uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval);
 
 /* About the timers of the tick that comes out first: the interval number of their smallest deadline, their smallest and
  * their largest deadline. Any ret_ may be NULL. -ENOENT: no timer is pending. Each call searches, as next_deadline does

@@ -21,15 +21,16 @@ static void seed002_create_with_start_precision_and_level_bits(void **state) {
     assert_int_equal(verge_wheel_precision(wheel), PRECISION);
     assert_int_equal(level_count_of(wheel), 4);
     assert_int_equal(verge_wheel_interval_number(wheel, 5000), 4);
-    assert_int_equal(verge_wheel_interval_start(wheel, 4), 4 * PRECISION);
+    assert_int_equal(verge_wheel_interval_number(wheel, 4 * verge_wheel_precision(wheel)), 4);
+    assert_int_equal(verge_wheel_interval_number(wheel, 4 * verge_wheel_precision(wheel) - 1), 3);
     wheel_end(wheel);
     verge_wheel_options options = options_of(VERGE_PRESET_ALARM);
     static const uint8_t bits[] = {6};
     assert_int_equal(verge_wheel_options_levels(&options, 1000, bits, 1), -EINVAL);
 }
 
-/* at < now for all alarms that fire. interval_start(at) >= interval_start(now) for all alarms that remain. Alarms of
- * one interval fire in one call. */
+/* at < now for all alarms that fire. interval(at) >= interval(now) for all alarms that remain. Alarms of one interval
+ * fire in one call. */
 static void seed002_never_early_never_late(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
@@ -80,7 +81,7 @@ static void seed002_add_at_a_time_or_an_interval(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(0);
     const verge_timer at_time = schedule(wheel, 3 * PRECISION + 17, 1);
-    const verge_timer at_interval = schedule(wheel, verge_wheel_interval_start(wheel, 5), 2);
+    const verge_timer at_interval = schedule(wheel, 5 * verge_wheel_precision(wheel), 2);
     assert_fires(wheel, 4 * PRECISION, at_time);
     assert_quiet(wheel, 6 * PRECISION - 1);
     assert_fires(wheel, 6 * PRECISION, at_interval);
@@ -93,7 +94,7 @@ static void seed002_reschedule_at_a_time_or_an_interval(void **state) {
     const verge_timer alarm = schedule(wheel, 3 * PRECISION, 1);
     assert_int_equal(verge_wheel_reset(wheel, alarm, 300 * PRECISION + 3), 0);
     assert_quiet(wheel, 200 * PRECISION);
-    assert_int_equal(verge_wheel_reset(wheel, alarm, verge_wheel_interval_start(wheel, 210)), 0);
+    assert_int_equal(verge_wheel_reset(wheel, alarm, 210 * verge_wheel_precision(wheel)), 0);
     assert_quiet(wheel, 211 * PRECISION - 1);
     assert_fires(wheel, 211 * PRECISION, alarm);
     wheel_end(wheel);

@@ -309,11 +309,12 @@ static void intervals_are_half_open(void **state) {
     assert_int_equal(verge_wheel_interval_number(wheel, TICK - 1), 0);
     assert_int_equal(verge_wheel_interval_number(wheel, TICK), 1);
     assert_int_equal(verge_wheel_interval_number(wheel, UINT64_MAX), UINT64_MAX >> 20);
-    assert_int_equal(verge_wheel_interval_start(wheel, 0), 0);
-    assert_int_equal(verge_wheel_interval_start(wheel, 3), 3 * TICK);
-    assert_int_equal(verge_wheel_interval_start(wheel, UINT64_MAX >> 20), UINT64_MAX - TICK + 1);
-    assert_int_equal(verge_wheel_interval_start(wheel, (UINT64_MAX >> 20) + 1), VERGE_NEVER);
-    assert_int_equal(verge_wheel_interval_start(wheel, UINT64_MAX), VERGE_NEVER);
+    const uint64_t intervals[] = {1, 3, UINT64_MAX >> 20};
+    for (size_t i = 0; i < COUNT_OF(intervals); i++) {
+        const uint64_t start_ns = intervals[i] * verge_wheel_precision(wheel);
+        assert_int_equal(verge_wheel_interval_number(wheel, start_ns), intervals[i]);
+        assert_int_equal(verge_wheel_interval_number(wheel, start_ns - 1), intervals[i] - 1);
+    }
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 1), VERGE_NEVER);
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* its tick never comes */
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 1), UINT64_MAX - 2 * TICK + 1);

@@ -87,11 +87,6 @@ uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns)
     return wheel == NULL ? 0 : time_ns >> wheel->calendar.shift;
 }
 
-uint64_t verge_wheel_interval_start(const verge_wheel *wheel, uint64_t interval) {
-    return wheel == NULL || interval > UINT64_MAX >> wheel->calendar.shift ? VERGE_NEVER
-                                                                           : interval << wheel->calendar.shift;
-}
-
 int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                uint64_t *ret_largest_ns) {
     VERGE__ENTER(wheel);
