@@ -22,12 +22,9 @@ static void take_all(verge_worker *worker) {
 void measure_moves(struct plan *plan) {
     (void)plan;
     verge_service_options options;
-    verge_worker_options unbound;
-    must(verge_service_options_init(&options, sizeof(options)) == 0 &&
-             verge_worker_options_init(&unbound, sizeof(unbound)) == 0,
-         "options");
+    verge_worker_options unbound = {.struct_size = sizeof(unbound), .unbound = true};
+    must(verge_service_options_init(&options, sizeof(options)) == 0, "options");
     options.thread_count = 0;
-    unbound.unbound = true;
     verge_service *service = NULL;
     verge_worker *workers[3];
     must(verge_service_create(&options, &service) == 0, "create");
@@ -35,8 +32,7 @@ void measure_moves(struct plan *plan) {
         must(verge_worker_join(service, &unbound, &workers[i]) == 0, "join");
     }
     struct bench_random random = {.state = 7};
-    verge_start_options start;
-    must(verge_start_options_init(&start, sizeof(start)) == 0, "options");
+    verge_start_options start = {.struct_size = sizeof(start)};
     start.callback = never;
     start.worker_id = verge_worker_id(workers[0]);
     for (int i = 0; i < TIMERS; i++) {

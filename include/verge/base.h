@@ -7,6 +7,15 @@
  * pointers, which are not written if the call fails. Bad arguments do not make the library print, exit or abort, unless
  * it was built with VERGE_ASSERTS.
  *
+ * A struct with a struct_size begins with its size, which tells the library the version of the caller's header.
+ * Results, and options whose defaults are zero, need only this size:
+ *
+ *     verge_start_options options = {.struct_size = sizeof(options)};
+ *     verge_start_options options{}; options.struct_size = sizeof(options);    -- in C++
+ *
+ * Options with other defaults are filled by a function, as in verge_service_options_init(&options, sizeof(options)).
+ *
+ * Errors
  *   -EINVAL     an invalid argument, option or time
  *   -ERANGE     a time that is too far ahead
  *   -ENOENT     not found: the timer of this handle has ended (it fired or was cancelled); or there is no

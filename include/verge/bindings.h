@@ -3,8 +3,7 @@
  * verge/bindings.h - for programs in other languages, which call the library but cannot read its headers: Python's
  * ctypes, LuaJIT, Java. With these functions they need not repeat the declarations of verge's structs.
  *
- *     options = create_string_buffer(verge.verge_size_of(b"verge_start_options"))
- *     verge.verge_start_options_init(options, len(options))
+ *     options = create_string_buffer(verge.verge_size_of(b"verge_start_options"))    -- zeroes
  *     verge.verge_options_set(options, b"verge_start_options", b"period_ns", 1000000)
  *
  * C programs do not need these functions: they have sizeof and fields. examples/bindings has programs in Python and Go.
@@ -23,7 +22,8 @@ extern "C" {
 VERGE_API size_t verge_size_of(const char *type);
 
 /*
- * Sets a field of an options struct, after its init function was called. type is the name of the struct, such as
+ * Sets a field of an options struct, after its init function was called. Options without an init function are
+ * verge_size_of(type) bytes of zero, and the first call sets their struct_size. type is the name of the struct, such as
  * "verge_wheel_options". A field of a nested struct is named with a dot: "clock.now_ns". value is a number or, for a
  * pointer or a function, an address. A negative number is given in two's complement, as C converts it. -ENOENT: there
  * is no such type or field, or the field is an array, a struct or struct_size. -EOVERFLOW: the field has no room for

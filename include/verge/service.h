@@ -175,7 +175,7 @@ VERGE_API VERGE_MUST_USE int verge_service_start_after(verge_service *service, u
                                                        verge_callback callback, void *argument, verge_timer *ret_timer);
 
 typedef struct verge_start_options {
-    size_t struct_size;      /* set by verge_start_options_init */
+    size_t struct_size;      /* set by the caller; all defaults are zero (verge/base.h) */
     verge_callback callback; /* not NULL */
     void *argument;
     uint64_t deadline_ns;         /* a time, not a duration: verge_service_now(service) + delay. The past means now
@@ -188,8 +188,6 @@ typedef struct verge_start_options {
     const char *label;            /* who started it, for people (verge/scope.h). Not copied: it must stay until the
                                      service ends, as a string literal does. NULL: the name of the callback */
 } verge_start_options;
-
-VERGE_API int verge_start_options_init(verge_start_options *options, size_t struct_size);
 
 /* Starts a timer with options. Errors as above. */
 VERGE_API VERGE_MUST_USE int verge_service_start_with(verge_service *service, const verge_start_options *options,
@@ -227,15 +225,13 @@ VERGE_API VERGE_MUST_USE int verge_service_get(verge_service *service, verge_tim
 /* ---- workers: your own threads ---- */
 
 typedef struct verge_worker_options {
-    size_t struct_size;          /* set by verge_worker_options_init */
+    size_t struct_size;          /* set by the caller; all defaults are zero (verge/base.h) */
     bool unbound;                /* the calling thread does not become bound. You must make sure that only one
                                     thread at a time runs the worker */
     void (*wake)(void *context); /* other threads call it to wake a worker that waits outside run_once
                                     (verge_worker_begin_wait). NULL: the worker waits only in run_once */
     void *wake_context;
 } verge_worker_options;
-
-VERGE_API int verge_worker_options_init(verge_worker_options *options, size_t struct_size);
 
 /* Makes a worker. If a bound thread ends, its worker leaves. -EBUSY: the thread is already bound to a worker of this
  * service. -ENOSPC: there are VERGE_WORKER_COUNT_MAX workers. */

@@ -12,10 +12,12 @@ struct row {
     const char *field; /* NULL: this row is for the struct itself */
     uint32_t offset;
     uint16_t size;
+    bool is_zeroed; /* of options: their defaults are zero, and they have no init function */
 };
 
-#define TYPE(type) ROW(#type, NULL, 0, sizeof(type))
-#define FIELD(type, field) ROW(#type, #field, offsetof(type, field), sizeof(((type *)0)->field))
+#define TYPE(type) ROW(#type, NULL, 0, sizeof(type), false)
+#define ZEROED(type) ROW(#type, NULL, 0, sizeof(type), true)
+#define FIELD(type, field) ROW(#type, #field, offsetof(type, field), sizeof(((type *)0)->field), false)
 #define ROW(...) \
     { __VA_ARGS__ }
 
@@ -54,7 +56,7 @@ static const struct row rows[] = {
     TYPE(verge_service_stats),
     TYPE(verge_signal),
     TYPE(verge_spawn_options),
-    TYPE(verge_start_options),
+    ZEROED(verge_start_options),
     TYPE(verge_stuck),
     TYPE(verge_stuck_task),
     TYPE(verge_tick),
@@ -65,7 +67,7 @@ static const struct row rows[] = {
     TYPE(verge_wheel_level_stats),
     TYPE(verge_wheel_options),
     TYPE(verge_wheel_stats),
-    TYPE(verge_worker_options),
+    ZEROED(verge_worker_options),
     FIELD(verge_process_options, arguments),
     FIELD(verge_process_options, environment),
     FIELD(verge_process_options, directory),
@@ -181,12 +183,17 @@ int verge_options_set(void *options, const char *type, const char *field, uint64
     }
     size_t struct_size;
     memcpy(&struct_size, options, sizeof(struct_size));
+    const struct row *whole = row_of(type, NULL);
+    if (struct_size == 0 && whole->is_zeroed) {
+        struct_size = whole->size;
+    }
     if (struct_size < row->offset + (size_t)row->size) {
         return -EINVAL;
     }
     if (!fits(value, row)) {
         return -EOVERFLOW;
     }
+    memcpy(options, &struct_size, sizeof(struct_size));
     const uint8_t byte = (uint8_t)value;
     const uint32_t word = (uint32_t)value;
     const void *number = row->size == 1 ? (const void *)&byte : row->size == 4 ? (const void *)&word : &value;

@@ -10,11 +10,6 @@
 #include "service/park.h"
 #include "service/turn.h"
 
-int verge_worker_options_init(verge_worker_options *options, size_t struct_size) {
-    const verge_worker_options defaults = {0};
-    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
-}
-
 /* ---- seats; under the service's lock ---- */
 
 static int make_seat(verge_service *service, verge_worker **ret_worker) {

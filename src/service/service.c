@@ -86,8 +86,7 @@ int verge_service_add_worker(verge_service *service, uint32_t *ret_worker_id) {
     if (service == NULL) {
         return -EINVAL;
     }
-    verge_worker_options options;
-    (void)verge_worker_options_init(&options, sizeof(options));
+    verge_worker_options options = {.struct_size = sizeof(options)};
     verge_worker *worker = NULL;
     int error = verge__service_join(service, &options, true, &worker);
     if (error != 0) {

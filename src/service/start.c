@@ -7,11 +7,6 @@
 #include "base/sized.h"
 #include "service/turn.h"
 
-int verge_start_options_init(verge_start_options *options, size_t struct_size) {
-    const verge_start_options defaults = {0};
-    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
-}
-
 int verge__service_take_room(verge_service *service) {
     if (VERGE__LIKELY(service->options.timer_cap == 0)) {
         return 0;

@@ -40,8 +40,7 @@ verge__reactor_kind verge__reactor_kind_of(verge_backend backend) {
 }
 
 static int join_service(verge__runner *runner) {
-    verge_worker_options options;
-    (void)verge_worker_options_init(&options, sizeof(options));
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = !runner->owns_reactor;
     options.wake = on_service_wake;
     options.wake_context = runner;

@@ -99,8 +99,7 @@ static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback ca
         return verge__service_start_from(service, deadline_ns, callback, self, self->source, ret_timer);
     }
     /* Virtual time: one thread steps all workers, and is bound to none. */
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = callback;
     options.argument = self;
     options.deadline_ns = deadline_ns;

@@ -48,11 +48,33 @@ static void fields_of_all_sizes(void **state) {
     assert_ptr_equal(options.clock.context, &clock);
 }
 
+/* Options without an init function: the first field that is set also sets struct_size. */
+static void zeroed_options(void **state) {
+    (void)state;
+    static const char *type = "verge_start_options";
+    verge_start_options options = {0};
+    assert_int_equal(verge_options_set(&options, type, "worker_id", UINT64_C(1) << 32), -EOVERFLOW);
+    assert_int_equal(verge_options_set(&options, type, "period", 1), -ENOENT);
+    assert_int_equal(options.struct_size, 0);
+    assert_int_equal(verge_options_set(&options, type, "period_ns", 7), 0);
+    assert_int_equal(options.struct_size, sizeof(options));
+    assert_int_equal(options.period_ns, 7);
+    options.struct_size = offsetof(verge_start_options, label); /* an older one stays an older one */
+    assert_int_equal(verge_options_set(&options, type, "period_ns", 8), 0);
+    assert_int_equal(options.struct_size, offsetof(verge_start_options, label));
+    verge_worker_options worker = {0};
+    assert_int_equal(verge_options_set(&worker, "verge_worker_options", "unbound", true), 0);
+    assert_int_equal(worker.struct_size, sizeof(worker));
+    assert_true(worker.unbound);
+    verge_service_options service = {0}; /* without its init */
+    assert_int_equal(verge_options_set(&service, "verge_service_options", "metronome", 1), -EINVAL);
+    assert_int_equal(service.struct_size, 0);
+}
+
 static void refused(void **state) {
     (void)state;
     static const char *type = "verge_start_options";
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     const verge_start_options before = options;
     assert_int_equal(verge_options_set(NULL, type, "period_ns", 1), -EINVAL);
     assert_int_equal(verge_options_set(&options, NULL, "period_ns", 1), -EINVAL);
@@ -76,6 +98,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
         cmocka_unit_test(fields_of_all_sizes),
+        cmocka_unit_test(zeroed_options),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,12 +23,18 @@ def fields(struct):
             yield re.search(r"\w+$", member)[0]
 
 
-expected = [f"TYPE({name})" for name in sorted(structs)]
+def row(name):
+    """Options without an init function have zeroes as their defaults."""
+    is_zeroed = name.endswith("_options") and f" {name}_init(" not in declared
+    return f"ZEROED({name})" if is_zeroed else f"TYPE({name})"
+
+
+expected = [row(name) for name in sorted(structs)]
 expected += [f"FIELD({name}, {field})" for name in sorted(structs) if name.endswith("_options") for field in fields(name)]
 if sys.argv[2:] == ["--print"]:
     print("\n".join(f"    {row}," for row in expected))
     sys.exit(0)
-rows = re.findall(r"\b(?:TYPE|FIELD)\(verge_[^()]*\)", (source / "src/bindings/bindings.c").read_text())
+rows = re.findall(r"\b(?:TYPE|ZEROED|FIELD)\(verge_[^()]*\)", (source / "src/bindings/bindings.c").read_text())
 print(f"{len(rows)} rows")
 for row in sorted(set(expected) ^ set(rows)):
     print(f"{row}: {'missing' if row in expected else 'not in the headers'}")

@@ -44,8 +44,7 @@ static void on_pending(void *context, const verge_pending *pending) {
 }
 
 static void start(verge_service *service, struct timer *timer, uint64_t delay_ns, uint64_t period_ns) {
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     timer->deadline_ns = verge_service_exact_now(service) + delay_ns;
     timer->is_periodic = period_ns != 0;
     options.callback = on_timer;

@@ -51,14 +51,12 @@ int main(void) {
     service_options.thread_count = 0;
     service_options.metronome = false;
     expect(verge_service_create(&service_options, &service) == 0, "a service");
-    verge_start_options start;
-    expect(verge_start_options_init(&start, sizeof(start)) == 0, "start options");
+    verge_start_options start = {.struct_size = sizeof(start)};
     start.callback = nothing;
     start.label = "the last field";
     expect(verge_service_start_with(service, &start, NULL) == 0, "a timer");
-    verge_worker_options worker_options;
+    verge_worker_options worker_options = {.struct_size = sizeof(worker_options)};
     verge_worker *worker = NULL;
-    expect(verge_worker_options_init(&worker_options, sizeof(worker_options)) == 0, "worker options");
     expect(verge_worker_join(service, &worker_options, &worker) == 0, "a worker");
     expect(verge_worker_run_once(worker, 0) == 1, "it runs the timer");
     verge_service_stats stats;

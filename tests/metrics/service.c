@@ -20,7 +20,7 @@ static void on_timer(const verge_firing *firing) {
 
 static verge_service *make_service(verge_worker **ret_worker) {
     verge_service_options options;
-    verge_worker_options unbound;
+    verge_worker_options unbound = {.struct_size = sizeof(unbound)};
     verge_service *service = NULL;
     verge_manual_clock_set(&manual, 0);
     assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
@@ -28,7 +28,6 @@ static verge_service *make_service(verge_worker **ret_worker) {
     options.metronome = false;
     options.clock = verge_clock_manual(&manual);
     assert_int_equal(verge_service_create(&options, &service), 0);
-    assert_int_equal(verge_worker_options_init(&unbound, sizeof(unbound)), 0);
     unbound.unbound = true;
     assert_int_equal(verge_worker_join(service, &unbound, ret_worker), 0);
     return service;
@@ -148,8 +147,7 @@ static void who_is_stuck_now(void **state) {
 }
 
 static void start_labelled(verge_service *service, const char *label, uint64_t deadline_ns) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = on_timer;
     options.label = label;
     options.deadline_ns = deadline_ns;

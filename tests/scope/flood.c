@@ -158,8 +158,7 @@ static void bad_clients_harm_nothing(void **state) {
     verge_test_allocator_init(&memory);
     assert_int_equal(verge_service_create(NULL, &service), 0);
     for (uint64_t i = 0; i < TIMER_COUNT; i++) {
-        verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+        verge_start_options options = {.struct_size = sizeof(options)};
         options.callback = ring;
         options.deadline_ns = verge_service_exact_now(service) + i * MS / 10;
         options.period_ns = 100 * MS;
@@ -187,9 +186,8 @@ static void bad_clients_harm_nothing(void **state) {
 static void start_many_sources(verge_service *service) {
     static char labels[200][16];
     for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
-        verge_start_options options;
+        verge_start_options options = {.struct_size = sizeof(options)};
         (void)snprintf(labels[i], sizeof(labels[i]), "label %zu", i);
-        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
         options.callback = ring;
         options.label = labels[i];
         options.deadline_ns = verge_service_exact_now(service) + HOUR;

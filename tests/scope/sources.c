@@ -71,8 +71,7 @@ static void end(struct stepped *stepped, verge_worker *worker) {
 
 static int start(struct stepped *stepped, const char *label, uint64_t delay_ns, uint64_t period_ns,
                  verge_timer *timer) {
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = ring;
     options.label = label;
     options.deadline_ns = stepped->clock.now_ns + delay_ns;
@@ -574,8 +573,7 @@ static const verge__troubles *tell_why(verge_callback callback, uint64_t away_ns
     begin(&stepped, &worker);
     look();
     for (int i = 0; i < 20; i++) {
-        verge_start_options options;
-        (void)verge_start_options_init(&options, sizeof(options));
+        verge_start_options options = {.struct_size = sizeof(options)};
         options.callback = callback;
         options.label = "export";
         options.deadline_ns = stepped.clock.now_ns + 10 * MS;

@@ -83,9 +83,8 @@ static void wait_for_freedom(const verge_firing *firing) {
 }
 
 static verge_timer start(const char *label, verge_callback callback, uint64_t delay_ns, uint64_t period_ns) {
-    verge_start_options options;
+    verge_start_options options = {.struct_size = sizeof(options)};
     verge_timer timer = 0;
-    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = callback;
     options.label = label;
     options.deadline_ns = verge_service_exact_now(service) + delay_ns;
@@ -302,8 +301,7 @@ static void *leak(void *argument) {
 static void *be_late(void *argument) {
     (void)argument;
     while (!atomic_load(&is_over)) {
-        verge_start_options options;
-        (void)verge_start_options_init(&options, sizeof(options));
+        verge_start_options options = {.struct_size = sizeof(options)};
         options.callback = send_heartbeat;
         options.label = "monthly invoice";
         options.deadline_ns = verge_service_exact_now(service) - 400 * MS;

@@ -122,8 +122,7 @@ static void wait_in_a_circle(uint32_t count, bool in_one_service) {
     ring_under_way = &ring;
     for (uint32_t i = 0; i < count; i++) {
         services[i] = in_one_service && i > 0 ? services[0] : service_with_threads(in_one_service ? count : 1);
-        verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+        verge_start_options options = {.struct_size = sizeof(options)};
         ring.members[i].ring = &ring;
         options.callback = wait_for_next;
         options.argument = &ring.members[i];
@@ -196,8 +195,7 @@ static void a_callback_waits_for_another_workers(void **state) {
     struct pair pair = {0};
     pair.slow_timer = start_at(service, 0, be_slow, &pair.slow);
     await(&pair.slow.has_begun);
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = wait_for_slow;
     options.argument = &pair;
     options.worker_id = info_of(service, pair.slow_timer).worker_id == 1 ? 2 : 1;

@@ -57,8 +57,7 @@ static void expect_pending(void *context, const verge_pending *pending) {
 }
 
 static void start_for(struct stepped *stepped, struct hand_back *back, size_t i, uint64_t period_ns) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     back->numbers[i] = (uint32_t)i;
     back->deadlines_ns[i] = now_of(stepped) + i * SECOND;
     options.callback = do_nothing;

@@ -60,8 +60,7 @@ static void await_workers(uint32_t count) {
 }
 
 static void start_on(uint32_t worker_id, verge_callback callback, void *argument) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = callback;
     options.argument = argument;
     options.worker_id = worker_id;

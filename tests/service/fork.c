@@ -56,10 +56,9 @@ static int check_wheel(void) {
 }
 
 static int check_service_of_parent(void) {
-    verge_start_options options;
+    verge_start_options options = {.struct_size = sizeof(options)};
     verge_worker *joined = NULL;
     verge_timer started = 0;
-    (void)verge_start_options_init(&options, sizeof(options));
     options.callback = on_timer;
     options.deadline_ns = verge_service_now(service) + 1000;
     EXPECT(verge_service_start_with(service, &options, &started) == -ECHILD);

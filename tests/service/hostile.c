@@ -105,8 +105,7 @@ static void the_clock_may_run_out(void **state) {
         stepped_create(&stepped, &options);
         verge_worker *worker = join_bound(stepped.service);
         unsigned fired = 0;
-        verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
+        verge_start_options start = {.struct_size = sizeof(start)};
         start.callback = run_for_ever;
         start.argument = &fired;
         start.deadline_ns = now_of(&stepped);
@@ -259,8 +258,7 @@ static void who_leaves_in_a_wait_is_not_woken(void **state) {
     struct stepped stepped;
     stepped_begin(&stepped);
     unsigned wakes = 0;
-    verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = true;
     options.wake = count_wake;
     options.wake_context = &wakes;
@@ -289,8 +287,7 @@ static void wait_for_outer(const verge_firing *firing) {
 static void step_inner(const verge_firing *firing) {
     struct nest *nest = firing->argument;
     nest->outer_timer = firing->timer;
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = wait_for_outer;
     options.argument = nest;
     options.worker_id = verge_worker_id(nest->inner);
@@ -354,8 +351,7 @@ static void who_is_told_of_a_stuck_callback_may_wait_for_it(void **state) {
             worker = join_bound(watch.service); /* this thread finds the callback stuck */
             assert_int_equal(verge_service_add_worker(watch.service, &id), 0);
         }
-        verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
+        verge_start_options start = {.struct_size = sizeof(start)};
         start.callback = be_stuck;
         start.argument = &watch;
         start.worker_id = id;

@@ -211,8 +211,7 @@ static void be_stuck(const verge_firing *firing) {
 static void start_in_disorder(struct stepped *stepped, struct verge_test_random *random, uint32_t count,
                               uint32_t worker_id, verge_callback callback) {
     for (uint32_t i = 0; i < count; i++) {
-        verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+        verge_start_options options = {.struct_size = sizeof(options)};
         options.callback = callback;
         options.deadline_ns = now_of(stepped) + 2 * TICK + verge_test_below(random, 1000 * TICK);
         options.worker_id = worker_id;
@@ -237,8 +236,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
     order.other = way == RESCUED ? join_unbound(stepped.service) : NULL;
     const uint32_t id = verge_worker_id(worker);
     if (way == RESCUED) {
-        verge_start_options stuck;
-        assert_int_equal(verge_start_options_init(&stuck, sizeof(stuck)), 0);
+        verge_start_options stuck = {.struct_size = sizeof(stuck)};
         stuck.callback = be_stuck;
         stuck.argument = &stepped;
         stuck.worker_id = id;
@@ -258,8 +256,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
             (void)step(worker);
         }
         for (uint32_t i = 0; i < 10; i++) {
-            verge_start_options late;
-            assert_int_equal(verge_start_options_init(&late, sizeof(late)), 0);
+            verge_start_options late = {.struct_size = sizeof(late)};
             late.callback = count_firing;
             late.worker_id = id;
             (void)start_with(stepped.service, &late);

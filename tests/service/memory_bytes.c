@@ -51,9 +51,8 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
     struct stepped stepped;
     bool is_woken = true;
     stepped_begin(&stepped);
-    verge_worker_options options;
+    verge_worker_options options = {.struct_size = sizeof(options)};
     verge_worker *worker = NULL;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.unbound = true;
     options.wake = note_wake;
     options.wake_context = &is_woken;

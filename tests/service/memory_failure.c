@@ -46,8 +46,7 @@ static void try_start(uint32_t worker_id, uint64_t deadline_ns) {
     const size_t count_before = verge_service_count(scenario.stepped.service, 0);
     const uint64_t failures_before = scenario.stepped.memory.failures;
     assert_true(index < TIMERS_MAX);
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = fire;
     options.argument = (void *)(uintptr_t)index;
     options.deadline_ns = deadline_ns;
@@ -98,8 +97,7 @@ static void run_until(uint64_t now_ns) {
 }
 
 static verge_worker *try_join(bool is_unbound) {
-    verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = is_unbound;
     verge_worker *worker = NULL;
     const uint32_t workers_before = stats_of(scenario.stepped.service).workers;

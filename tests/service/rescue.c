@@ -69,8 +69,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     scene->stuck = join_unbound(scene->stepped.service);
     scene->rescuer = join_unbound(scene->stepped.service);
     const uint64_t now_ns = now_of(&scene->stepped);
-    verge_start_options blocker;
-    assert_int_equal(verge_start_options_init(&blocker, sizeof(blocker)), 0);
+    verge_start_options blocker = {.struct_size = sizeof(blocker)};
     blocker.callback = block;
     blocker.argument = scene;
     blocker.deadline_ns = now_ns;
@@ -427,8 +426,7 @@ static void threads_rescue_each_other(void **state) {
     assert_int_equal(verge_service_create(&options, &service), 0);
     for (uint32_t round = 1; round <= 3; round++) {
         atomic_store(&jam.may_return, false);
-        verge_start_options start;
-        assert_int_equal(verge_start_options_init(&start, sizeof(start)), 0);
+        verge_start_options start = {.struct_size = sizeof(start)};
         start.worker_id = 1 + round % 2;
         start.callback = wait_for_the_others;
         start.argument = &jam;
@@ -545,8 +543,7 @@ static void ring(void *context) {
 }
 
 static void start_aid(struct aid *aid, verge_worker *worker, uint64_t deadline_ns, verge_callback callback) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = callback;
     options.argument = aid;
     options.deadline_ns = deadline_ns;
@@ -583,8 +580,7 @@ static void who_sleeps_is_woken_not_who_is_busy(void **state) {
         const uint64_t now_ns = now_of(&aid.stepped);
         aid.stuck = join_unbound(aid.stepped.service);
         aid.busy = join_unbound(aid.stepped.service);
-        verge_worker_options sleepy;
-        assert_int_equal(verge_worker_options_init(&sleepy, sizeof(sleepy)), 0);
+        verge_worker_options sleepy = {.struct_size = sizeof(sleepy)};
         sleepy.unbound = true;
         sleepy.wake = ring;
         sleepy.wake_context = &aid;

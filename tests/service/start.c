@@ -293,8 +293,7 @@ static void the_handle_is_stored_before_the_timer_runs_and_not_after(void **stat
     owner = &the_owner;
     stepped_begin(&owner->stepped);
     owner->worker = join_unbound(owner->stepped.service);
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = free_the_owner;
     for (uint32_t way = 0; way < 3; way++) {
         verge_service *service = owner->stepped.service;

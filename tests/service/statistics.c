@@ -99,8 +99,7 @@ static void lateness_and_duration_are_recorded(void **state) {
     verge_worker *const workers[] = {first, second};
     const uint64_t begin_ns = now_of(&world);
     for (uint32_t i = 0; i < 2; i++) {
-        verge_start_options options;
-        assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+        verge_start_options options = {.struct_size = sizeof(options)};
         options.callback = i == 0 ? do_nothing : take_a_second;
         options.deadline_ns = begin_ns;
         options.worker_id = verge_worker_id(workers[i]);

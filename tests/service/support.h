@@ -96,8 +96,7 @@ static inline void advance(struct stepped *stepped, uint64_t duration_ns) {
 
 /* A worker that any thread may step: the test's thread is not bound to it. */
 static inline verge_worker *join_unbound(verge_service *service) {
-    verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = true;
     verge_worker *worker = NULL;
     assert_int_equal(verge_worker_join(service, &options, &worker), 0);
@@ -158,8 +157,7 @@ static inline verge_timer start_at(verge_service *service, uint64_t deadline_ns,
 
 /* Options for take_note. */
 static inline verge_start_options noted(struct notes *notes, uint64_t deadline_ns) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = take_note;
     options.argument = notes;
     options.deadline_ns = deadline_ns;

@@ -13,8 +13,7 @@ static verge_service *service_with_threads(uint32_t thread_count) {
 
 static verge_timer start_on(verge_service *service, uint32_t worker_id, uint64_t deadline_ns, verge_callback callback,
                             void *argument) {
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = callback;
     options.argument = argument;
     options.deadline_ns = deadline_ns;

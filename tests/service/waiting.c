@@ -19,8 +19,7 @@ static void ring(void *context) {
 }
 
 static void bell_join(struct stepped *stepped, struct bell *bell) {
-    verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = true;
     options.wake = ring;
     options.wake_context = bell;
@@ -168,9 +167,8 @@ static void ring_doorbell(void *context) {
 /* A loop that sleeps without end unless it is woken. */
 static void *run_loop(void *argument) {
     struct loop *loop = argument;
-    verge_worker_options options;
+    verge_worker_options options = {.struct_size = sizeof(options)};
     verge_worker *worker = NULL;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
     options.wake = ring_doorbell;
     options.wake_context = loop;
     assert_int_equal(verge_worker_join(loop->service, &options, &worker), 0);

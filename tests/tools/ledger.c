@@ -14,11 +14,10 @@ struct fixture {
 
 static void set_up(struct fixture *fixture) {
     verge_service_options options;
-    verge_worker_options worker_options;
+    verge_worker_options worker_options = {.struct_size = sizeof(worker_options)};
     *fixture = (struct fixture){.ledger = {.is_clock_steady = true, .again_count_max = 2, .again_after_ns = 5}};
     assert_int_equal(ledger_open(&fixture->ledger, 4), 0);
     (void)verge_service_options_init(&options, sizeof(options));
-    (void)verge_worker_options_init(&worker_options, sizeof(worker_options));
     options.thread_count = 0;
     options.metronome = false;
     options.precision_ns = 1;

@@ -102,8 +102,7 @@ static void start_one(void) {
     if (world->audit.life_count == TIMERS_MAX) {
         return;
     }
-    verge_start_options options;
-    assert_int_equal(verge_start_options_init(&options, sizeof(options)), 0);
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = on_timer;
     options.deadline_ns = some_deadline();
     options.period_ns = chance(6) ? PRECISION_NS + below(100 * PRECISION_NS) : 0;
@@ -320,8 +319,7 @@ static void wake(void *context) {
 
 static verge_worker *join(void) {
     verge_worker *worker = NULL;
-    verge_worker_options options;
-    assert_int_equal(verge_worker_options_init(&options, sizeof(options)), 0);
+    verge_worker_options options = {.struct_size = sizeof(options)};
     options.unbound = chance(4);
     if (scheduler_actor() >= 0) {
         options.wake = wake;

@@ -137,8 +137,7 @@ bool slot_start(struct slot *slot, verge_service *service, enum slot_kind kind, 
     static const char *const labels[] = {[SLOT_OWNED] = "of one thread: reset and cancelled",
                                          [SLOT_SHARED] = "of all threads: cancelled by any",
                                          [SLOT_SELF] = "starts itself again"};
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = run_callback;
     options.argument = argument_of(slot);
     options.deadline_ns = deadline_ns;

@@ -238,8 +238,7 @@ static void run_periodic(const verge_firing *firing) {
 }
 
 static int start_periodic(struct soak *soak) {
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = run_periodic;
     options.argument = soak;
     options.deadline_ns = verge_service_exact_now(soak->service) + PERIOD_NS;

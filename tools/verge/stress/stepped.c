@@ -39,11 +39,10 @@ uint64_t stepped_now(struct stepped *stepped) {
 /* ---- workers ---- */
 
 static void join(struct stepped *stepped) {
-    verge_worker_options options;
+    verge_worker_options options = {.struct_size = sizeof(options)};
     if (stepped->worker_count == stepped->options->worker_count_max) {
         return;
     }
-    (void)verge_worker_options_init(&options, sizeof(options));
     options.unbound = true;
     int error = verge_worker_join(stepped->service, &options, &stepped->workers[stepped->worker_count]);
     stepped_note(stepped, (uint64_t)(int64_t)error);

@@ -110,8 +110,7 @@ void stepped_start(struct stepped *stepped) {
         stepped_act_on(stepped, subject);
         return;
     }
-    verge_start_options options;
-    (void)verge_start_options_init(&options, sizeof(options));
+    verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = run_callback;
     options.argument = subject;
     options.deadline_ns = random_deadline(stepped);
