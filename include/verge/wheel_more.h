@@ -100,9 +100,8 @@ VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 
 /* ---- intervals ---- */
 
-/* The number of the interval that holds a time. Interval i starts at i * verge_wheel_precision(wheel); the last
+/* With p = verge_wheel_precision(wheel), interval i starts at i * p, and a time t is in interval t / p. The last
  * interval is that of VERGE_NEVER. */
-VERGE_API uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns);
 
 /* About the timers of the tick that comes out first: the interval number of their smallest deadline, their smallest and
  * their largest deadline. Any ret_ may be NULL. -ENOENT: no timer is pending. Each call searches, as next_deadline does

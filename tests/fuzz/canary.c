@@ -13,7 +13,7 @@ int __wrap_verge_wheel_reset(verge_wheel *wheel, verge_timer timer, uint64_t dea
     verge_expiry before;
     const uint64_t now_ns = verge_wheel_now(wheel);
     if (verge_wheel_get(wheel, timer, &before) == 0 && deadline_ns < before.deadline_ns &&
-        verge_wheel_interval_number(wheel, deadline_ns) == verge_wheel_interval_number(wheel, now_ns) &&
+        deadline_ns / verge_wheel_precision(wheel) == now_ns / verge_wheel_precision(wheel) &&
         verge_wheel_fires_at(wheel, now_ns) > now_ns) {
         return 0;
     }

@@ -229,8 +229,6 @@ static void check_time(struct run *run) {
     if (probe_ns <= verge_wheel_largest_deadline(run->wheel)) {
         RUN_CHECK_EQUAL(run, verge_wheel_fires_at(run->wheel, probe_ns), model_fires_at(model, probe_ns), "fires_at");
     }
-    RUN_CHECK_EQUAL(run, verge_wheel_interval_number(run->wheel, probe_ns), probe_ns / model->precision_ns,
-                    "interval_number");
     RUN_CHECK(run, verge_wheel_fires_at(run->wheel, verge_wheel_largest_deadline(run->wheel)) != VERGE_NEVER,
               "the largest deadline never fires");
 }

@@ -13,6 +13,11 @@ static verge_wheel *alarms(uint64_t start_ns) {
     return wheel_new(&options);
 }
 
+/* The number of the interval that holds a time. */
+static uint64_t interval_of(const verge_wheel *wheel, uint64_t time_ns) {
+    return time_ns / verge_wheel_precision(wheel);
+}
+
 static void seed002_create_with_start_precision_and_level_bits(void **state) {
     (void)state;
     verge_wheel *wheel = alarms(5000);
@@ -20,9 +25,13 @@ static void seed002_create_with_start_precision_and_level_bits(void **state) {
     assert_int_equal(verge_wheel_now(wheel), 5000);
     assert_int_equal(verge_wheel_precision(wheel), PRECISION);
     assert_int_equal(level_count_of(wheel), 4);
-    assert_int_equal(verge_wheel_interval_number(wheel, 5000), 4);
-    assert_int_equal(verge_wheel_interval_number(wheel, 4 * verge_wheel_precision(wheel)), 4);
-    assert_int_equal(verge_wheel_interval_number(wheel, 4 * verge_wheel_precision(wheel) - 1), 3);
+    assert_int_equal(interval_of(wheel, 5000), 4);
+    assert_int_equal(interval_of(wheel, 4 * verge_wheel_precision(wheel)), 4);
+    assert_int_equal(interval_of(wheel, 4 * verge_wheel_precision(wheel) - 1), 3);
+    uint64_t interval = 0;
+    (void)schedule(wheel, 5000, 1);
+    assert_int_equal(verge_wheel_first_interval(wheel, &interval, NULL, NULL), 0);
+    assert_int_equal(interval, 4);
     wheel_end(wheel);
     verge_wheel_options options = options_of(VERGE_PRESET_ALARM);
     static const uint8_t bits[] = {6};
@@ -44,13 +53,13 @@ static void seed002_never_early_never_late(void **state) {
         const uint64_t now_ns = verge_wheel_now(wheel) + verge_test_below(&random, 3 * PRECISION);
         const size_t count = verge_wheel_poll(wheel, now_ns, out, COUNT_OF(out));
         for (size_t i = 0; i < count; i++) {
-            const uint64_t interval = verge_wheel_interval_number(wheel, out[i].deadline_ns);
+            const uint64_t interval = interval_of(wheel, out[i].deadline_ns);
             assert_true(out[i].deadline_ns < now_ns);
             assert_true(i == 0 ? interval > last_interval || last_interval == 0 : interval >= last_interval);
             last_interval = interval;
         }
         const uint64_t next_ns = verge_wheel_next_deadline(wheel);
-        assert_true(verge_wheel_interval_number(wheel, next_ns) >= verge_wheel_interval_number(wheel, now_ns));
+        assert_true(interval_of(wheel, next_ns) >= interval_of(wheel, now_ns));
     }
     wheel_end(wheel);
 }
@@ -119,7 +128,7 @@ static void seed002_time_interval_and_value_of_an_alarm(void **state) {
     verge_expiry expiry;
     assert_int_equal(verge_wheel_get(wheel, alarm, &expiry), 0);
     assert_int_equal(expiry.deadline_ns, 3 * PRECISION + 5);
-    assert_int_equal(verge_wheel_interval_number(wheel, expiry.deadline_ns), 3);
+    assert_int_equal(interval_of(wheel, expiry.deadline_ns), 3);
     assert_int_equal(number_of(expiry.data), 42);
     wheel_end(wheel);
 }

@@ -52,7 +52,6 @@ static void null_wheel_queries(void **state) {
     (void)verge_wheel_start_time(NULL);
     (void)verge_wheel_precision(NULL);
     (void)verge_wheel_largest_deadline(NULL);
-    (void)verge_wheel_interval_number(NULL, 1);
     (void)verge_wheel_check(NULL);
 }
 

@@ -305,15 +305,16 @@ static void poll_to_next_ends_a_tick_that_poll_exact_began(void **state) {
 static void intervals_are_half_open(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    assert_int_equal(verge_wheel_interval_number(wheel, 0), 0);
-    assert_int_equal(verge_wheel_interval_number(wheel, TICK - 1), 0);
-    assert_int_equal(verge_wheel_interval_number(wheel, TICK), 1);
-    assert_int_equal(verge_wheel_interval_number(wheel, UINT64_MAX), UINT64_MAX >> 20);
-    const uint64_t intervals[] = {1, 3, UINT64_MAX >> 20};
-    for (size_t i = 0; i < COUNT_OF(intervals); i++) {
-        const uint64_t start_ns = intervals[i] * verge_wheel_precision(wheel);
-        assert_int_equal(verge_wheel_interval_number(wheel, start_ns), intervals[i]);
-        assert_int_equal(verge_wheel_interval_number(wheel, start_ns - 1), intervals[i] - 1);
+    static const uint64_t times_ns[] = {
+        0, TICK - 1, TICK, 3 * TICK - 1, 3 * TICK, UINT64_MAX - 2 * TICK, UINT64_MAX - 2 * TICK + 1};
+    static const uint64_t intervals[] = {0, 0, 1, 2, 3, (UINT64_MAX >> 20) - 2, (UINT64_MAX >> 20) - 1};
+    for (size_t i = 0; i < COUNT_OF(times_ns); i++) {
+        const verge_timer timer = schedule(wheel, times_ns[i], i);
+        uint64_t interval = 0;
+        assert_int_equal(verge_wheel_first_interval(wheel, &interval, NULL, NULL), 0);
+        assert_int_equal(interval, intervals[i]);
+        assert_int_equal(interval, times_ns[i] / verge_wheel_precision(wheel));
+        assert_int_equal(verge_wheel_cancel(wheel, timer, NULL), 0);
     }
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 1), VERGE_NEVER);
     assert_int_equal(verge_wheel_fires_at(wheel, UINT64_MAX - 2 * TICK + 2), VERGE_NEVER); /* its tick never comes */

@@ -83,10 +83,6 @@ int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns) {
 
 /* ---- intervals ---- */
 
-uint64_t verge_wheel_interval_number(const verge_wheel *wheel, uint64_t time_ns) {
-    return wheel == NULL ? 0 : time_ns >> wheel->calendar.shift;
-}
-
 int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint64_t *ret_smallest_ns,
                                uint64_t *ret_largest_ns) {
     VERGE__ENTER(wheel);
