@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Durable timers with a rule: when they are due, what happens to missed ticks, to changed time zones, and to machines
- * that lack a zone. Ticks are made overdue by a reset, so that no test waits for a minute to pass. */
+ * that lack a zone. Ticks are made overdue by a reset, so that no test waits for a minute to pass. The handler is
+ * registered after the reset: otherwise the rule's own next tick could fire before it. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -24,6 +25,7 @@ static _Atomic(int) runs;
 static _Atomic(int) wrong;
 static _Atomic(uint64_t) first_due;
 static _Atomic(uint64_t) last_due;
+static _Atomic(uint64_t) first_missed;
 static _Atomic(uint64_t) last_missed;
 
 /* Writes the file of the zone Test/Zone, so many hours ahead of UTC. */
@@ -59,7 +61,7 @@ static int set_up(void **state) {
     assert_int_equal(setenv("TZDIR", folder, 1), 0);
     make_zone(1);
     runs = wrong = 0;
-    first_due = last_due = last_missed = 0;
+    first_due = last_due = first_missed = last_missed = 0;
     return 0;
 }
 
@@ -80,6 +82,7 @@ static verge_durable_verdict note(const verge_durable_firing *firing) {
     wrong += firing->payload_size != 3 || memcmp(firing->payload, "pay", 3) != 0;
     if (runs == 0) {
         first_due = firing->due_ns;
+        first_missed = firing->missed;
     }
     last_due = firing->due_ns;
     last_missed = firing->missed;
@@ -116,21 +119,25 @@ static uint64_t done_of(verge_durable *durable) {
     return stats.done;
 }
 
-static verge_durable *open_with(const char *handler, bool is_outside) {
-    verge_durable *durable = durable_open(url);
+static void add_handler(verge_durable *durable, const char *name, bool is_outside) {
     verge_durable_handler_options options;
     assert_int_equal(verge_durable_handler_options_init(&options, sizeof(options)), 0);
     options.handler = note;
     options.outside = is_outside;
     options.attempts_max = 1;
-    assert_int_equal(verge_durable_register_with(durable, handler, &options), 0);
+    assert_int_equal(verge_durable_register_with(durable, name, &options), 0);
+}
+
+static verge_durable *open_with(const char *handler) {
+    verge_durable *durable = durable_open(url);
+    add_handler(durable, handler, false);
     return durable;
 }
 
 /* The first tick is when the rule next comes; the rule can be read back. */
 static void test_first_tick(void **state) {
     (void)state;
-    verge_durable *durable = open_with("other", false);
+    verge_durable *durable = open_with("other");
     const uint64_t now_ns = verge_durable_now(durable);
     const verge_durable_id id = schedule(durable, "30 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
     verge_durable_info info = info_of(durable, id);
@@ -162,14 +169,15 @@ static void test_first_tick(void **state) {
 
 /* Skip: of the ticks that were missed in an hour, only one fires. The next one is in the future. */
 static void missed_ticks(bool is_outside) {
-    verge_durable *durable = open_with("tick", is_outside);
+    verge_durable *durable = durable_open(url);
     const verge_durable_id id = schedule(durable, "* * * * *", VERGE_INTERVAL_SKIP);
     const uint64_t hour_ago_ns = verge_durable_now(durable) / MINUTE * MINUTE - HOUR;
     assert_int_equal(verge_durable_reset(durable, id, hour_ago_ns), 0);
+    add_handler(durable, "tick", is_outside);
     WAIT_UNTIL(done_of(durable) >= 1); /* if the next minute begins meanwhile, its tick fires, too */
     assert_int_equal(wrong, 0);
     assert_int_equal(first_due, hour_ago_ns);
-    assert_true(last_missed >= 60 || runs > 1);
+    assert_true(first_missed >= 60);
     const verge_durable_info info = info_of(durable, id);
     assert_string_equal(info.rule, "* * * * *");
     assert_int_equal(info.due_ns % MINUTE, 0);
@@ -190,10 +198,11 @@ static void test_skip_outside(void **state) {
 /* Burst: each missed tick fires. */
 static void test_burst(void **state) {
     (void)state;
-    verge_durable *durable = open_with("tick", false);
+    verge_durable *durable = durable_open(url);
     const verge_durable_id id = schedule(durable, "@hourly", VERGE_INTERVAL_BURST);
     const uint64_t first_ns = verge_durable_now(durable) / HOUR * HOUR - 5 * HOUR;
     assert_int_equal(verge_durable_reset(durable, id, first_ns), 0);
+    add_handler(durable, "tick", false);
     WAIT_UNTIL(done_of(durable) >= 6);
     assert_int_equal(wrong, 0);
     assert_int_equal(first_due, first_ns);
@@ -206,15 +215,16 @@ static void test_burst(void **state) {
 /* The zone is changed while the timer waits. Its next tick is as it was; the one after it follows the new zone. */
 static void test_changed_zone(void **state) {
     (void)state;
-    verge_durable *durable = open_with("tick", false);
+    verge_durable *durable = durable_open(url);
     const verge_durable_id id = schedule(durable, "0 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
     assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
     make_zone(4);
     assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
     assert_int_equal(verge_durable_reset(durable, id, 1), 0);
-    WAIT_UNTIL(done_of(durable) == 1);
+    add_handler(durable, "tick", false);
+    WAIT_UNTIL(done_of(durable) >= 1);
     assert_int_equal(info_of(durable, id).due_ns % DAY, 5 * HOUR);
-    assert_int_equal(last_missed, 10000);
+    assert_int_equal(first_missed, 10000);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
@@ -222,17 +232,18 @@ static void test_changed_zone(void **state) {
  * that has the zone, it goes on by its rule. */
 static void test_missing_zone(void **state) {
     (void)state;
-    verge_durable *durable = open_with("tick", false);
+    verge_durable *durable = durable_open(url);
     const verge_durable_id id = schedule(durable, "0 9 * * * Test/Zone", VERGE_INTERVAL_SKIP);
     remove_zone();
     assert_int_equal(verge_durable_reset(durable, id, 1), 0);
+    add_handler(durable, "tick", false);
     WAIT_UNTIL(info_of(durable, id).died_ns != 0);
     assert_int_equal(runs, 0);
     assert_string_equal(info_of(durable, id).reason, "its time zone cannot be read");
     assert_string_equal(info_of(durable, id).rule, "0 9 * * * Test/Zone");
     make_zone(1);
     assert_int_equal(verge_durable_retry(durable, id), 0);
-    WAIT_UNTIL(done_of(durable) == 1);
+    WAIT_UNTIL(done_of(durable) >= 1);
     assert_int_equal(info_of(durable, id).died_ns, 0);
     assert_int_equal(info_of(durable, id).due_ns % DAY, 8 * HOUR);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
@@ -241,7 +252,7 @@ static void test_missing_zone(void **state) {
 /* A request that replaces also replaces the rule; one that moves leaves it. */
 static void test_replaced_rule(void **state) {
     (void)state;
-    verge_durable *durable = open_with("other", false);
+    verge_durable *durable = open_with("other");
     const verge_durable_id id = schedule(durable, "@daily", VERGE_INTERVAL_SKIP);
     verge_durable_request request = request_of("@hourly");
     verge_durable_id replaced = 0;
@@ -268,7 +279,7 @@ static void test_replaced_rule(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    verge_durable *durable = open_with("tick", false);
+    verge_durable *durable = open_with("tick");
     verge_durable_request request = request_of("0 9 * *");
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EINVAL);
     request.rule = "0 9 * * * Test/Nowhere";
@@ -284,7 +295,7 @@ static void test_refused(void **state) {
     /* Older programs may use these tables, and would lose the rule. */
     void *handle = sql_open(url);
     assert_int_equal(sql_run(handle, "UPDATE verge_meta SET min_version = 2"), 0);
-    durable = open_with("tick", false);
+    durable = open_with("tick");
     request = request_of("@daily");
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EPROTO);
     request.rule = NULL;
