@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     if (error != 0) {
         return fail("open", error); /* the URL may have a password */
     }
-    error = verge_durable_register(durable, "remind", remind, NULL); /* reminders of earlier runs fire now */
+    error = verge_durable_register(durable, "remind", remind, NULL, NULL); /* reminders of earlier runs fire now */
     char line[4096];
     while (error == 0 && fgets(line, sizeof(line), stdin) != NULL) {
         char *text;

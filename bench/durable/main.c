@@ -104,7 +104,7 @@ static verge_durable *open_node(bool client, uint64_t lease_ns) {
     options.rescan_ns = lease_ns / 5;
     check(verge_durable_open(&options, &durable) == 0, "the store cannot be opened");
     if (!client) {
-        check(verge_durable_register(durable, "bench", count, NULL) == 0, "register");
+        check(verge_durable_register(durable, "bench", count, NULL, NULL) == 0, "register");
     }
     return durable;
 }

@@ -74,7 +74,7 @@ static void open_node(bool is_client) {
     options.batch = 1024;
     check(verge_durable_open(&options, &node) == 0, "the store cannot be opened");
     if (!is_client) {
-        check(verge_durable_register(node, "bench", note, NULL) == 0, "register");
+        check(verge_durable_register(node, "bench", note, NULL, NULL) == 0, "register");
     }
 }
 

@@ -232,9 +232,7 @@ typedef enum verge_durable_priority {
 } verge_durable_priority;
 
 typedef struct verge_durable_handler_options {
-    size_t struct_size;            /* set by verge_durable_handler_options_init */
-    verge_durable_handler handler; /* not NULL */
-    void *context;
+    size_t struct_size;    /* set by verge_durable_handler_options_init */
     bool outside;          /* runs without a transaction: for handlers that take long, up to run_ns */
     uint64_t run_ns;       /* outside: a handler that has not returned after this time counts as lost, and runs again */
     uint32_t attempts_max; /* after this many attempts the timer is dead; 0: no limit */
@@ -252,14 +250,14 @@ typedef struct verge_durable_handler_options {
 VERGE_API int verge_durable_handler_options_init(verge_durable_handler_options *options, size_t struct_size);
 
 /*
- * The defaults: the handler runs in the transaction, run_ns is 60 s, there are 20 attempts, the backoff goes from 1 s
- * to 1 h, and nothing else is limited. All nodes of a store should register the same names. -EINVAL: the name or an
- * option makes no sense. -EEXIST: the name is registered already. -ENOSPC: there are too many handlers.
+ * Gives a handler its name. The firing that the handler gets has this context. options NULL: the handler runs in the
+ * transaction, run_ns is 60 s, there are 20 attempts, the backoff goes from 1 s to 1 h, and nothing else is limited.
+ * All nodes of a store should register the same names. -EINVAL: the name or an option makes no sense, or handler is
+ * NULL. -EEXIST: the name is registered already. -ENOSPC: there are too many handlers.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_register(verge_durable *durable, const char *name,
-                                                    verge_durable_handler handler, void *context);
-VERGE_API VERGE_MUST_USE int verge_durable_register_with(verge_durable *durable, const char *name,
-                                                         const verge_durable_handler_options *options);
+                                                    verge_durable_handler handler, void *context,
+                                                    const verge_durable_handler_options *options);
 
 /* ---- handlers of all nodes ---- */
 

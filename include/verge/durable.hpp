@@ -145,14 +145,13 @@ class durable {
     }
 
     // Registers a handler. It takes a `const firing &` or nothing, and returns void or a verge_durable_verdict. The
-    // node may call the handler until this object is destroyed. `handler` and `context` of the options are not used.
+    // node may call the handler until this object is destroyed.
     template <class Handler>
-    void on(const std::string &name, Handler handler, verge_durable_handler_options options = handler_options()) {
+    void on(const std::string &name, Handler handler,
+            const verge_durable_handler_options &options = handler_options()) {
         std::lock_guard<std::mutex> guard(lock_);
         registered &added = handlers_.emplace_front(registered{this, wrap(std::move(handler))});
-        options.handler = run;
-        options.context = &added;
-        const int error = verge_durable_register_with(durable_, name.c_str(), &options);
+        const int error = verge_durable_register(durable_, name.c_str(), run, &added, &options);
         if (error != 0) {
             handlers_.pop_front();
             check(error);

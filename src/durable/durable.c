@@ -653,18 +653,12 @@ int verge_durable_handler_options_init(verge_durable_handler_options *options, s
     return verge__sized_init(options, struct_size, &default_handler_options, sizeof(default_handler_options));
 }
 
-int verge_durable_register(verge_durable *durable, const char *name, verge_durable_handler handler, void *context) {
-    verge_durable_handler_options options = default_handler_options;
-    options.handler = handler;
-    options.context = context;
-    return verge_durable_register_with(durable, name, &options);
-}
-
-int verge_durable_register_with(verge_durable *durable, const char *name,
-                                const verge_durable_handler_options *options) {
+int verge_durable_register(verge_durable *durable, const char *name, verge_durable_handler handler, void *context,
+                           const verge_durable_handler_options *options) {
+    const verge_durable_handler_options *all = options != NULL ? options : &default_handler_options;
     verge_durable_handler_options given;
-    if (durable == NULL || !verge__is_handler_name(name) || verge__sized_read(options, &given, sizeof(given)) != 0 ||
-        given.handler == NULL || given.backoff_first_ns > given.backoff_max_ns ||
+    if (durable == NULL || !verge__is_handler_name(name) || handler == NULL ||
+        verge__sized_read(all, &given, sizeof(given)) != 0 || given.backoff_first_ns > given.backoff_max_ns ||
         given.backoff_max_ns > VERGE__TIME_MAX_NS / 4 || given.age_max_ns > VERGE__TIME_MAX_NS / 4 ||
         given.run_ns == 0 || given.run_ns > VERGE__TIME_MAX_NS / 4 || given.rate > 1000000000 ||
         given.priority < VERGE_DURABLE_LOW || given.priority > VERGE_DURABLE_HIGH || given.reserved != 0) {
@@ -677,10 +671,12 @@ int verge_durable_register_with(verge_durable *durable, const char *name,
     } else if (durable->handler_count == VERGE_DURABLE_HANDLERS_MAX) {
         error = -ENOSPC;
     } else {
-        verge__handler *handler = &durable->handlers[durable->handler_count++];
-        (void)snprintf(handler->name, sizeof(handler->name), "%s", name);
-        handler->options = given;
-        verge__control_handler(durable, handler);
+        verge__handler *added = &durable->handlers[durable->handler_count++];
+        (void)snprintf(added->name, sizeof(added->name), "%s", name);
+        added->function = handler;
+        added->context = context;
+        added->options = given;
+        verge__control_handler(durable, added);
         verge__count_limited(durable);
         durable->keeper.scan_now = true; /* finds the rows that have waited for this handler */
     }

@@ -47,6 +47,8 @@ typedef struct verge__cut {
 
 typedef struct verge__handler {
     char name[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
+    verge_durable_handler function;
+    void *context;
     verge_durable_handler_options options;
     uint32_t running;         /* batches under way that have a timer of this handler */
     uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or the store's answer) */

@@ -209,7 +209,7 @@ void verge__run_handler(verge__firer *firer, const verge__handler *handler, verg
         .due_ns = fired->row.due_ns,
         .now_ns = run->now_ns,
         .attempt = run->attempt,
-        .context = handler->options.context,
+        .context = handler->context,
         .internal = current,
     };
     run->retry_after_ns = VERGE_NEVER;
@@ -223,7 +223,7 @@ void verge__run_handler(verge__firer *firer, const verge__handler *handler, verg
     fired->late_ns = run->now_ns - fired->row.due_ns;
     running = current;
     const uint64_t began_ns = verge__local_now(durable);
-    run->verdict = handler->options.handler(&firing);
+    run->verdict = handler->function(&firing);
     const uint64_t took_ns = verge__local_now(durable) - began_ns;
     running = NULL;
     if (took_ns >= firer->slowest_ns && !handler->options.outside) {

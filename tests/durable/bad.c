@@ -134,10 +134,10 @@ static void test_requests(void **state) {
     }
     assert_int_equal(verge_durable_start(durable, NULL, NULL), -EINVAL);
     assert_int_equal(verge_durable_start(NULL, &bad[0].request, NULL), -EINVAL);
-    assert_int_equal(verge_durable_register(durable, "bad name", count, NULL), -EINVAL);
-    assert_int_equal(verge_durable_register(durable, "x", NULL, NULL), -EINVAL);
-    assert_int_equal(verge_durable_register(durable, "x", count, NULL), 0);
-    assert_int_equal(verge_durable_register(durable, "x", count, NULL), -EEXIST);
+    assert_int_equal(verge_durable_register(durable, "bad name", count, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_durable_register(durable, "x", NULL, NULL, NULL), -EINVAL);
+    assert_int_equal(verge_durable_register(durable, "x", count, NULL, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "x", count, NULL, NULL), -EEXIST);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
     /* the largest that there may be */
     const verge_durable_request largest = {
@@ -274,7 +274,7 @@ static void test_damaged_rows(void **state) {
     change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");     /* no id */
     assert_true(verge_durable_check(durable, text, sizeof(text)) >= 5);
     assert_non_null(strstr(text, "timer"));
-    assert_int_equal(verge_durable_register(durable, "x", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "x", count, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "x"};
     for (int i = 0; i < 20; i++) {
         assert_int_equal(verge_durable_start(durable, &request, NULL), 0);

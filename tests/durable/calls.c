@@ -73,7 +73,7 @@ static verge_durable_verdict compare_payload(const verge_durable_firing *firing)
 static void test_bytes_arrive(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "pay.load-1_", compare_payload, &wrong), 0);
+    assert_int_equal(verge_durable_register(durable, "pay.load-1_", compare_payload, &wrong, NULL), 0);
     const verge_durable_request request = {
         .handler = "pay.load-1_",
         .delay_ns = 10 * MS,
@@ -100,7 +100,7 @@ static void test_survives_close(void **state) {
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1); /* D1 */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner <> 0 OR clean = 0"), 0);
     durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "later", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "later", note, NULL, NULL), 0);
     WAIT_UNTIL(runs == 1);
     assert_int_equal(last_id, id);
     assert_int_equal(wrong, 0);
@@ -113,7 +113,7 @@ static void test_many(void **state) {
     static verge_durable_request requests[COUNT];
     static verge_durable_id ids[COUNT];
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "many", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "many", note, NULL, NULL), 0);
     for (int i = 0; i < COUNT; i++) {
         requests[i] = (verge_durable_request){.handler = "many", .delay_ns = (uint64_t)(i % 100) * MS};
     }
@@ -132,7 +132,7 @@ static void test_many(void **state) {
 static void test_cancel_and_reset(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL, NULL), 0);
     const verge_durable_id cancelled = schedule(durable, "x", 3600 * S, "k");
     const verge_durable_id moved = schedule(durable, "x", 3600 * S, NULL);
     verge_durable_id found = 0;
@@ -214,10 +214,9 @@ static verge_durable_verdict wait_at_gate(const verge_durable_firing *firing) {
 static void register_outside(verge_durable *durable, const char *name, verge_durable_handler handler) {
     verge_durable_handler_options options;
     assert_int_equal(verge_durable_handler_options_init(&options, sizeof(options)), 0);
-    options.handler = handler;
     options.outside = true;
     options.backoff_first_ns = options.backoff_max_ns = 20 * MS;
-    assert_int_equal(verge_durable_register_with(durable, name, &options), 0);
+    assert_int_equal(verge_durable_register(durable, name, handler, NULL, &options), 0);
 }
 
 static void test_running_outside(void **state) {
@@ -294,7 +293,7 @@ static verge_durable *open_without_scans(void) {
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     WAIT_UNTIL(stats_of(durable).shards == 16);
     (void)schedule(durable, "x", 0, NULL);
-    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0); /* which makes it scan */
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL, NULL), 0); /* which makes it scan */
     WAIT_UNTIL(runs == 1);
     return durable;
 }
@@ -408,8 +407,8 @@ static void wake_by_handler(verge_durable *durable, verge_durable_id id) {
 static void test_no_scan_finds_what_is_woken(void **state) {
     (void)state;
     verge_durable *durable = open_without_scans();
-    assert_int_equal(verge_durable_register(durable, "wake", wake_another, NULL), 0);
-    assert_int_equal(verge_durable_register(durable, "dies", die_before_gate, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "wake", wake_another, NULL, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "dies", die_before_gate, NULL, NULL), 0);
     wake_by_handler(durable, schedule(durable, "x", 7200 * S, NULL));
     WAIT_UNTIL(runs == 2);
     const verge_durable_id dead = schedule(durable, "dies", 0, NULL);
@@ -457,7 +456,7 @@ static void test_effects_are_undone_with_a_retry(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
     make_ledger();
-    assert_int_equal(verge_durable_register(durable, "write", write_twice, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "write", write_twice, NULL, NULL), 0);
     for (int i = 0; i < 5; i++) {
         (void)schedule(durable, "write", 0, NULL);
     }
@@ -494,7 +493,7 @@ static verge_durable_verdict chain(const verge_durable_firing *firing) {
 static void test_a_handler_schedules_in_its_transaction(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "chain", chain, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "chain", chain, NULL, NULL), 0);
     const int length = 5;
     const verge_durable_request first = {.handler = "chain", .payload = &length, .payload_size = sizeof(length)};
     assert_int_equal(verge_durable_start(durable, &first, NULL), 0);
@@ -507,7 +506,7 @@ static void test_a_handler_schedules_in_its_transaction(void **state) {
 static void test_schedule_in(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "in", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "in", note, NULL, NULL), 0);
     make_ledger();
     void *handle = sql_open(url);
     const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS};
@@ -542,11 +541,10 @@ static void test_dead_letters(void **state) {
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = always_retry;
     options.attempts_max = 4;
     options.backoff_first_ns = MS;
     options.backoff_max_ns = 5 * MS;
-    assert_int_equal(verge_durable_register_with(durable, "doomed", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "doomed", always_retry, NULL, &options), 0);
     const verge_durable_id id = schedule(durable, "doomed", 0, "key");
     verge_durable_info info = {0};
     WAIT_UNTIL(verge_durable_get(durable, id, &info, NULL, 0) == 0 && info.died_ns != 0);
@@ -575,14 +573,13 @@ static void test_too_old(void **state) {
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = note;
     options.age_max_ns = 3600 * S;
     const verge_durable_request old = {.handler = "aged", .due_ns = verge_durable_now(durable) - 7200 * S};
     const verge_durable_request recent = {.handler = "aged", .due_ns = verge_durable_now(durable) - S};
     verge_durable_id id;
     assert_int_equal(verge_durable_start(durable, &old, &id), 0);
     assert_int_equal(verge_durable_start(durable, &recent, NULL), 0);
-    assert_int_equal(verge_durable_register_with(durable, "aged", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "aged", note, NULL, &options), 0);
     verge_durable_info info = {0};
     WAIT_UNTIL(verge_durable_get(durable, id, &info, NULL, 0) == 0 && info.died_ns != 0);
     assert_string_equal(info.reason, "too old");
@@ -597,12 +594,12 @@ static void test_periodic(void **state) {
     const verge_durable_request burst = {.handler = "burst", .due_ns = now_ns - 10000 * S, .period_ns = 1000 * S};
     const verge_durable_request skip = {
         .handler = "skip", .due_ns = now_ns - 10000 * S, .period_ns = 1000 * S, .policy = VERGE_INTERVAL_SKIP};
-    assert_int_equal(verge_durable_register(durable, "burst", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "burst", note, NULL, NULL), 0);
     verge_durable_id id;
     assert_int_equal(verge_durable_start(durable, &burst, &id), 0);
     WAIT_UNTIL(runs == 11); /* all that was missed */
     assert_int_equal(verge_durable_cancel(durable, id), 0);
-    assert_int_equal(verge_durable_register(durable, "skip", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "skip", note, NULL, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &skip, &id), 0);
     WAIT_UNTIL(runs == 12); /* only the last tick */
     assert_int_equal(last_missed, 10);
@@ -636,11 +633,10 @@ static void test_concurrency(void **state) {
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = overlap;
     options.outside = true;
     options.concurrency = 2;
     at_once_max = 0;
-    assert_int_equal(verge_durable_register_with(durable, "narrow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "narrow", overlap, NULL, &options), 0);
     for (int i = 0; i < 40; i++) {
         (void)schedule(durable, "narrow", 0, NULL);
     }
@@ -654,9 +650,8 @@ static void test_rate(void **state) {
     verge_durable *durable = durable_open(url);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = note;
     options.rate = 100;
-    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "slow", note, NULL, &options), 0);
     const uint64_t began_ns = verge_durable_now(durable);
     for (int i = 0; i < 30; i++) {
         (void)schedule(durable, "slow", 0, NULL);
@@ -737,7 +732,7 @@ static void test_tasks_are_suspended(void **state) {
 static void test_metrics(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "x", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL, NULL), 0);
     (void)schedule(durable, "x", 0, NULL);
     WAIT_UNTIL(stats_of(durable).done == 1);
     static char text[16384];

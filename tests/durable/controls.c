@@ -107,13 +107,12 @@ static void wait_for_shards(verge_durable *node, uint64_t count) {
 static void open_nodes(verge_durable_handler handler, bool outside, uint32_t firing_threads) {
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = handler;
     options.outside = outside;
     options.run_ns = 3600 * S;
     for (int i = 0; i < NODES; i++) {
         nodes[i] = open_one(false, firing_threads);
-        assert_int_equal(verge_durable_register_with(nodes[i], "it", &options), 0);
-        assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "it", handler, NULL, &options), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL, NULL), 0);
     }
     for (int i = 0; i < NODES; i++) { /* both have shards */
         wait_for_shards(nodes[i], 16 / NODES);
@@ -129,9 +128,9 @@ static void open_alone(uint32_t window_max, uint32_t batch, const char *const *n
     options.batch = batch;
     assert_int_equal(verge_durable_open(&options, &nodes[0]), 0);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(verge_durable_register(nodes[0], names[i], run, NULL), 0);
+        assert_int_equal(verge_durable_register(nodes[0], names[i], run, NULL, NULL), 0);
     }
-    assert_int_equal(verge_durable_register(nodes[0], "other", run_other, NULL), 0);
+    assert_int_equal(verge_durable_register(nodes[0], "other", run_other, NULL, NULL), 0);
     wait_for_shards(nodes[0], 16);
 }
 
@@ -264,14 +263,12 @@ static void test_a_ticket_is_kept(void **state) {
     verge_durable_handler_options options;
     assert_int_equal(verge_durable_limit(client, "it", 2, 0), 0);
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = run_gated_by_node;
     options.outside = true;
     options.run_ns = 3600 * S;
     for (int i = 0; i < NODES; i++) {
         (void)sem_init(&gates[i], 0, 0);
-        options.context = &gates[i];
         nodes[i] = open_one(false, 3); /* one thread is left for handlers in transactions */
-        assert_int_equal(verge_durable_register_with(nodes[i], "it", &options), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "it", run_gated_by_node, &gates[i], &options), 0);
     }
     for (int i = 0; i < NODES; i++) {
         wait_for_shards(nodes[i], 16 / NODES);
@@ -362,17 +359,15 @@ static void test_priorities(void **state) {
     verge_durable_handler_options options;
     nodes[0] = open_one(false, 1);
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = run_gated;
     options.outside = true;
-    assert_int_equal(verge_durable_register_with(nodes[0], "gated", &options), 0);
-    options.handler = note_order;
+    assert_int_equal(verge_durable_register(nodes[0], "gated", run_gated, NULL, &options), 0);
     options.outside = false;
     for (int i = 0; i < 3; i++) {
         options.priority = priorities[i];
-        assert_int_equal(verge_durable_register_with(nodes[0], names[i], &options), 0);
+        assert_int_equal(verge_durable_register(nodes[0], names[i], note_order, NULL, &options), 0);
     }
     options.priority = 2;
-    assert_int_equal(verge_durable_register_with(nodes[0], "wrong", &options), -EINVAL);
+    assert_int_equal(verge_durable_register(nodes[0], "wrong", note_order, NULL, &options), -EINVAL);
     verge_durable_request request = {.handler = "gated"};
     assert_int_equal(verge_durable_start(nodes[0], &request, NULL), 0);
     WAIT_UNTIL(running == 1);

@@ -137,12 +137,12 @@ static void test_nodes(void **state) {
     (void)state;
     verge_durable *nodes[3];
     nodes[0] = open_node(both_url, false);
-    assert_int_equal(verge_durable_register(nodes[0], "ledger", write_ledger, NULL), 0);
+    assert_int_equal(verge_durable_register(nodes[0], "ledger", write_ledger, NULL, NULL), 0);
     WAIT_UNTIL(sql_ask(primary_url, "SELECT count(*) FROM verge_shard WHERE owner <> 0") == 16);
     fail_over();
     for (int i = 1; i < 3; i++) {
         nodes[i] = open_node(both_url, false);
-        assert_int_equal(verge_durable_register(nodes[i], "ledger", write_ledger, NULL), 0);
+        assert_int_equal(verge_durable_register(nodes[i], "ledger", write_ledger, NULL, NULL), 0);
     }
     WAIT_UNTIL(sql_ask(standby_url, "SELECT count(DISTINCT owner) FROM verge_shard WHERE owner <> 0") == 3);
     for (int i = 0; i < 3; i++) {

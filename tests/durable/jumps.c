@@ -46,7 +46,7 @@ static int set_up(void **state) {
     runs = early = 0;
     (void)snprintf(url, sizeof(url), "%s", durable_url("jumps"));
     durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "note", note, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "note", note, NULL, NULL), 0);
     return 0;
 }
 

@@ -97,7 +97,7 @@ static void test_replace_and_move(void **state) {
     look(ids[0], &due_ns, payload, sizeof(payload));
     assert_string_equal(payload, "y");
     /* and it fires at its new time */
-    assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     assert_int_equal(schedule("k", "d", 0, VERGE_DURABLE_MOVE), id);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1);
     assert_int_equal(runs, 1);
@@ -122,7 +122,7 @@ static void test_debounce(void **state) {
         (void)pthread_join(threads[i], NULL);
     }
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
-    assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     (void)schedule("same", "", 0, VERGE_DURABLE_MOVE);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(runs, 1);
@@ -155,17 +155,16 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_cancel_key(durable, "count", NULL, 0), -EINVAL);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
     /* a reset by key to a past time: it fires */
-    assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     assert_int_equal(verge_durable_reset_key(durable, "count", "other", 5, 1), 0);
     WAIT_UNTIL(runs == 1);
     /* reset by key while the handler runs, outside: it fires again at the new time */
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = stay;
     options.outside = true;
     (void)sem_init(&gate, 0, 0);
     is_inside = false;
-    assert_int_equal(verge_durable_register_with(durable, "stay", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "stay", stay, NULL, &options), 0);
     const verge_durable_request request = {.handler = "stay", .key = "k"};
     assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     WAIT_UNTIL(is_inside);
@@ -211,7 +210,7 @@ static verge_durable_verdict steal_key(const verge_durable_firing *firing) {
 
 static void test_the_key_of_a_periodic_timer(void **state) {
     (void)state;
-    assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "again", .key = "tick", .period_ns = 20 * MS};
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(runs >= 3); /* it goes on */
@@ -225,7 +224,7 @@ static void test_the_key_of_a_periodic_timer(void **state) {
                                                            : "INSERT INTO stolen VALUES ('steal', x'7469636b', x'')"),
                      0);
     const verge_durable_request stolen = {.handler = "steal", .key = "tick", .period_ns = 20 * MS};
-    assert_int_equal(verge_durable_register(durable, "steal", steal_key, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "steal", steal_key, NULL, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &stolen, NULL), 0);
     WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM verge_dead WHERE reason = 'another timer has its key'") == 1);
     sql_close(handle);
@@ -236,7 +235,7 @@ static void test_the_key_of_a_timer_with_a_rule(void **state) {
     (void)state;
     verge_durable_id id = 0;
     verge_durable_info info;
-    assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "again", .key = "tick", .rule = "@daily", .delay_ns = 1};
     assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     WAIT_UNTIL(runs == 1 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 2); /* the timer, and "another" */
@@ -269,7 +268,7 @@ static verge_durable_verdict retry_dead(const verge_durable_firing *firing) {
 static void test_a_dead_timer_whose_key_is_taken(void **state) {
     (void)state;
     retried = started = 1;
-    assert_int_equal(verge_durable_register(durable, "die", die, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "die", die, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "die", .key = "k"};
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_dead") == 1);
@@ -277,9 +276,8 @@ static void test_a_dead_timer_whose_key_is_taken(void **state) {
     assert_int_equal(verge_durable_start(durable, &later, NULL), 0);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = retry_dead;
     options.attempts_max = 1;
-    assert_int_equal(verge_durable_register_with(durable, "retry", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "retry", retry_dead, NULL, &options), 0);
     const verge_durable_request retry = {.handler = "retry"};
     assert_int_equal(verge_durable_start(durable, &retry, NULL), 0);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE handler = 'retry'") == 0);
@@ -346,7 +344,7 @@ static void test_a_repeated_start_with_another_time(void **state) {
     options.rescan_ns = options.horizon_ns = 7200 * S;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards == options.shard_count);
-    assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     const verge_durable_id id = schedule(NULL, "a", S, VERGE_DURABLE_REFUSE);
     assert_int_equal(repeat(id, NULL, "a", VERGE_DURABLE_REFUSE), 0); /* in an hour */
     WAIT_UNTIL(runs == 1);
@@ -429,7 +427,7 @@ static void test_other_timers_of_the_batch(void **state) {
         [RECURS] = {.handler = "batch", .due_ns = 6, .key = "recurs", .period_ns = hour, .policy = VERGE_INTERVAL_SKIP},
     };
     assert_int_equal(verge_durable_start_many(durable, requests, BATCH, batch_ids), BATCH);
-    assert_int_equal(verge_durable_register(durable, "batch", act_on_batch, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "batch", act_on_batch, NULL, NULL), 0);
     WAIT_UNTIL(ran[RECURS] == 1);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE due < 10") == 0);
     assert_int_equal(answer_count, sizeof(expected) / sizeof(expected[0]));
@@ -537,10 +535,9 @@ static void test_timers_that_somebody_has_locked(void **state) {
                    (long long)ids[LOCKED], (long long)ids[MANY + LOCKED]);
     assert_int_equal(sql_run(handle, text), 0);
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = count_outside;
     options.outside = true;
-    assert_int_equal(verge_durable_register_with(durable, "outside", &options), 0);
-    assert_int_equal(verge_durable_register(durable, "count", count, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "outside", count_outside, NULL, &options), 0);
+    assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     WAIT_UNTIL(runs == 2 * MANY - 2);
     assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
     WAIT_UNTIL(runs == 2 * MANY);

@@ -69,11 +69,10 @@ static void test_a_rate_starves_nobody(void **state) {
     (void)state;
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = slow;
     options.rate = 1;
-    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, NULL), 0);
     schedule_some("slow", SLOW, NULL);
-    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "slow", slow, NULL, &options), 0);
     WAIT_UNTIL(slow_runs > 0);
     schedule_some("quick", QUICK, NULL);
     WAIT_UNTIL(quick_runs == QUICK);
@@ -93,11 +92,10 @@ static void test_handlers_outside_starve_nobody(void **state) {
     static verge_durable_id ids[SLOW];
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = slow_outside;
     options.outside = true;
     options.run_ns = 3600 * S;
-    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
-    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "slow", slow_outside, NULL, &options), 0);
     schedule_some("slow", SLOW, ids);
     schedule_some("quick", QUICK, NULL);
     WAIT_UNTIL(quick_runs == QUICK);
@@ -120,10 +118,9 @@ static void test_a_concurrency_holds_and_lets_go(void **state) {
     (void)state;
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = slow;
     options.concurrency = 1;
-    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
-    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "slow", slow, NULL, &options), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, NULL), 0);
     for (int i = 0; i < 3; i++) {
         schedule_some("slow", SLOW, NULL);
         schedule_some("quick", QUICK, NULL);
@@ -144,7 +141,7 @@ static void test_moved_timers_keep_no_places(void **state) {
     options.window_max = MOVED;
     options.batch = MOVED / 2;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, NULL), 0);
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards == options.shard_count);
     for (int i = 0; i < MOVED; i++) {
         requests[i] = (verge_durable_request){.handler = "quick", .delay_ns = 600 * S};
@@ -192,12 +189,11 @@ static void test_a_handler_outside_extends_its_time(void **state) {
     verge_durable_info info;
     (void)sem_init(&begun, 0, 0);
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = extend;
     options.outside = true;
     options.run_ns = 3600 * S;
     extended = extended_again = 1;
-    assert_int_equal(verge_durable_register_with(durable, "extend", &options), 0);
-    assert_int_equal(verge_durable_register(durable, "inside", extend_inside, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "extend", extend, NULL, &options), 0);
+    assert_int_equal(verge_durable_register(durable, "inside", extend_inside, NULL, NULL), 0);
     const uint64_t now_ns = verge_durable_now(durable);
     schedule_some("extend", 1, NULL);
     (void)sem_wait(&begun);
@@ -226,7 +222,6 @@ static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
     verge_durable_id id;
     (void)sem_init(&begun, 0, 0);
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = extend;
     options.outside = true;
     options.run_ns = 3600 * S;
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
@@ -236,8 +231,8 @@ static void test_a_handler_outside_stops_nobody_after_a_death(void **state) {
     durable = durable_open(url);
     verge_durable_stats stats = {.struct_size = sizeof(stats)};
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards > 0);
-    assert_int_equal(verge_durable_register_with(durable, "extend", &options), 0);
-    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "extend", extend, NULL, &options), 0);
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, NULL), 0);
     schedule_some("extend", 1, &id);
     (void)sem_wait(&begun);
     schedule_some("quick", QUICK, NULL);
@@ -279,7 +274,6 @@ static void test_slower_than_the_lease(void **state) {
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = quick;
     options.attempts_max = 0;
     const uint64_t due_ns = verge_durable_now(durable);
     verge_durable_request requests[2 * BEFORE + 1];
@@ -287,10 +281,9 @@ static void test_slower_than_the_lease(void **state) {
         requests[i] = (verge_durable_request){.handler = i == BEFORE ? "slow" : "quick", .due_ns = due_ns};
     }
     assert_int_equal(verge_durable_start_many(durable, requests, 2 * BEFORE + 1, NULL), 2 * BEFORE + 1);
-    assert_int_equal(verge_durable_register_with(durable, "quick", &options), 0);
-    options.handler = slower_than_the_lease;
+    assert_int_equal(verge_durable_register(durable, "quick", quick, NULL, &options), 0);
     options.attempts_max = 2;
-    assert_int_equal(verge_durable_register_with(durable, "slow", &options), 0);
+    assert_int_equal(verge_durable_register(durable, "slow", slower_than_the_lease, NULL, &options), 0);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_dead") == 1);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     verge_durable_info info;

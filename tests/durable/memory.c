@@ -136,9 +136,8 @@ static verge_durable *open_it(bool *ret_has_failed) {
         assert_int_equal(verge_durable_open(&options, &durable), 0);
     }
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = write_row;
     handler.attempts_max = 0; /* it never gives up */
-    assert_int_equal(verge_durable_register_with(durable, "write", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "write", write_row, NULL, &handler), 0);
     return durable;
 }
 

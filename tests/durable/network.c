@@ -91,10 +91,9 @@ static void begin(const char *url, uint64_t lease_ns) {
     options.rescan_ns = 200 * MS;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = ledger;
     handler.attempts_max = 0;
     handler.backoff_first_ns = handler.backoff_max_ns = 10 * MS;
-    assert_int_equal(verge_durable_register_with(durable, "ledger", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "ledger", ledger, NULL, &handler), 0);
 }
 
 static void make_ledger(const char *url) {
@@ -356,12 +355,11 @@ static void test_answer_to_claim_is_lost(void **state) {
     const verge_durable_options options = durable_options(through);
     verge_durable_handler_options handler;
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = outside;
     handler.outside = true;
     handler.attempts_max = 1;
     outside_attempt = 0;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "outside", outside, NULL, &handler), 0);
     const verge_durable_request request = {.handler = "outside", .delay_ns = S};
     verge_durable_id id;
     assert_int_equal(verge_durable_start(durable, &request, &id), 0);

@@ -93,7 +93,6 @@ static verge_durable_verdict stopper(const verge_durable_firing *firing) {
 static void register_with(verge_durable *durable, const char *name, verge_durable_handler handler, bool is_outside) {
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = handler;
     options.outside = is_outside;
     options.run_ns = 500 * MS; /* a claim whose process was killed comes back after that */
     options.attempts_max = 4;
@@ -101,7 +100,7 @@ static void register_with(verge_durable *durable, const char *name, verge_durabl
     if (handler == ledger || handler == outside) {
         options.attempts_max = 0;
     }
-    if (verge_durable_register_with(durable, name, &options) != 0) {
+    if (verge_durable_register(durable, name, handler, NULL, &options) != 0) {
         abort();
     }
 }

@@ -272,13 +272,12 @@ static void test_disk_full(void **state) {
     const verge_durable_request request = {.handler = "other", .delay_ns = 3600 * S};
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
-    options.handler = write_row;
     options.attempts_max = 2; /* an attempt that could not be written down does not count */
     verge_durable *node = durable_open(url);
     WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner <> 0") == 16);
     (void)schedule("write", 0); /* it waits for its handler */
     set_full(true);
-    assert_int_equal(verge_durable_register_with(node, "write", &options), 0);
+    assert_int_equal(verge_durable_register(node, "write", write_row, NULL, &options), 0);
     assert_int_equal(verge_durable_start(client, &request, NULL), -ENOSPC);
     assert_int_equal(verge_durable_cancel(client, id), -ENOSPC);
     assert_int_equal(verge_durable_reset(client, id, verge_durable_now(client)), -ENOSPC);

@@ -122,10 +122,9 @@ static uint64_t done_of(verge_durable *durable) {
 static void add_handler(verge_durable *durable, const char *name, bool is_outside) {
     verge_durable_handler_options options;
     assert_int_equal(verge_durable_handler_options_init(&options, sizeof(options)), 0);
-    options.handler = note;
     options.outside = is_outside;
     options.attempts_max = 1;
-    assert_int_equal(verge_durable_register_with(durable, name, &options), 0);
+    assert_int_equal(verge_durable_register(durable, name, note, NULL, &options), 0);
 }
 
 static verge_durable *open_with(const char *handler) {

@@ -106,7 +106,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     (void)state;
     verge_scope_panel *panel = NULL;
     durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL, NULL), 0);
     assert_int_equal(verge_durable_show(durable, scope, &panel), 0);
     for (int i = 0; i < 20; i++) {
         schedule("o", 0);
@@ -147,7 +147,7 @@ static void lateness_is_that_of_late(void **state) {
     (void)state;
     const verge_durable_options options = durable_options(url);
     open_and_show(&options);
-    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL, NULL), 0);
     schedule("o", 0);
     WAIT_UNTIL(stats().done == 1);
     LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* after half a lease or a whole one */
@@ -280,7 +280,7 @@ static void timers_that_are_overdue_are_told(void **state) {
     const verge_durable_request requests[] = {
         {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait"}, {.handler = "wait", .delay_ns = 3600 * S}};
     open_and_show(&options);
-    assert_int_equal(verge_durable_register(durable, "wait", wait, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "wait", wait, NULL, NULL), 0);
     assert_int_equal(verge_durable_start_many(durable, requests, 4, NULL), 4);
     LOOK_UNTIL(figure(snapshot(), "Overdue", "value") == 3);
     atomic_store(&may_go_on, true);
@@ -333,7 +333,7 @@ static void open_with_dead(int count) {
     verge_durable_options options = durable_options(url);
     options.name = "here";
     open_and_show(&options);
-    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "obey", obey, NULL, NULL), 0);
     for (int i = 0; i < count; i++) {
         schedule("die", 0);
     }

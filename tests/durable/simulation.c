@@ -152,14 +152,13 @@ static void begin_node(struct node *node) {
     model.loss = loss;
     verge_durable_handler_options handler;
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = write_row;
     handler.attempts_max = 0;
     handler.rate = limits & 1 ? 50 : 0;
     handler.concurrency = limits & 2 ? 1 : 0;
-    assert_int_equal(verge_durable_register_with(node->durable, "write", &handler), 0);
+    assert_int_equal(verge_durable_register(node->durable, "write", write_row, NULL, &handler), 0);
     handler.rate = handler.concurrency = 0;
     handler.priority = is_second_low ? VERGE_DURABLE_LOW : VERGE_DURABLE_NORMAL;
-    assert_int_equal(verge_durable_register_with(node->durable, "second", &handler), 0);
+    assert_int_equal(verge_durable_register(node->durable, "second", write_row, NULL, &handler), 0);
     memset(node->known, 0, sizeof(node->known));
     node->call_count = 0;
     node->is_stopped = false;
@@ -615,9 +614,8 @@ static void test_held_timers_are_not_looked_at(void **state) {
     verge_durable *durable = node->durable;
     durable->options.window_max = 100;
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = do_nothing;
     handler.outside = true;
-    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "outside", do_nothing, NULL, &handler), 0);
     for (int i = 0; i < 200; i++) {
         insert_row(model.now_ns);
         (void)snprintf(model.now.rows[i].handler, sizeof(model.now.rows[i].handler), "outside");
@@ -655,9 +653,8 @@ static void test_a_released_timer_is_moved(void **state) {
     begin_node(node);
     verge_durable *durable = node->durable;
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = do_nothing;
     handler.outside = true;
-    assert_int_equal(verge_durable_register_with(durable, "outside", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "outside", do_nothing, NULL, &handler), 0);
     for (int i = 0; i < 3; i++) {
         insert_row(model.now_ns);
         (void)snprintf(model.now.rows[i].handler, sizeof(model.now.rows[i].handler), "outside");
@@ -733,8 +730,7 @@ static void test_a_timer_is_moved_after_its_batch(void **state) {
     begin_node(&nodes[0]);
     verge_durable *durable = nodes[0].durable;
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.handler = try_much_later;
-    assert_int_equal(verge_durable_register_with(durable, "later", &handler), 0);
+    assert_int_equal(verge_durable_register(durable, "later", try_much_later, NULL, &handler), 0);
     insert_row(model.now_ns);
     (void)snprintf(model.now.rows[0].handler, sizeof(model.now.rows[0].handler), "later");
     pass_time(MS * 10);

@@ -125,7 +125,7 @@ static verge_durable *new_open(bool is_client) {
     options.client = is_client;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     if (!is_client) {
-        assert_int_equal(verge_durable_register(durable, "write", write_row, NULL), 0);
+        assert_int_equal(verge_durable_register(durable, "write", write_row, NULL, NULL), 0);
     }
     return durable;
 }

@@ -211,7 +211,7 @@ static void test_a_dead_timer_is_told(void **state) {
     verge_durable_options options = heard(url);
     verge_durable *durable;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "refuse"};
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(said[VERGE_DURABLE_DIED] == 1);
@@ -237,7 +237,7 @@ static void test_too_few_connections_are_told(void **state) {
     verge_durable_options options = heard(other_url(name, "few"));
     verge_durable *durable;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "refuse", refuse, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "refuse"};
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(said[VERGE_DURABLE_LOST] == 1);
@@ -314,7 +314,7 @@ static void test_a_locked_file(void **state) {
     (void)sem_init(&gate, 0, 0);
     is_inside = false;
     assert_int_equal(verge_durable_open(&options, &durable), 0);
-    assert_int_equal(verge_durable_register(durable, "stay", stay, NULL), 0);
+    assert_int_equal(verge_durable_register(durable, "stay", stay, NULL, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
     WAIT_UNTIL(is_inside);
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EAGAIN); /* the call returns */

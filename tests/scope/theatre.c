@@ -224,9 +224,9 @@ static verge_durable *open_node(const char *name) {
     options.horizon_ns = 2 * HOUR;
     options.rescan_ns = SECOND / 2;
     must(verge_durable_open(&options, &node));
-    must(verge_durable_register(node, "remind", remind, NULL));
-    must(verge_durable_register(node, "charge", charge, NULL));
-    must(verge_durable_register(node, "close-account", close_account, NULL));
+    must(verge_durable_register(node, "remind", remind, NULL, NULL));
+    must(verge_durable_register(node, "charge", charge, NULL, NULL));
+    must(verge_durable_register(node, "close-account", close_account, NULL, NULL));
     return node;
 }
 
