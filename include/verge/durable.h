@@ -40,8 +40,8 @@
  *                     timer while the first is pending.
  *
  * Any thread may make these calls. A call that talks to the store blocks the thread until the store has answered. In a
- * task (verge/task.h) it suspends the task instead, except start_in, open, close, migrate and contract. In a handler
- * with a transaction, it is part of that transaction. Each of these calls may return:
+ * task (verge/task.h) it suspends the task instead, except open, close, migrate, contract, and a start in a transaction
+ * of the caller's. In a handler with a transaction, it is part of that transaction. Each of these calls may return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
  *   -EROFS         the server is a replica, or read-only; nothing has changed
  *   -EACCES        the user may not do this, or may not write the file of SQLite; nothing has changed
@@ -320,6 +320,7 @@ typedef struct verge_durable_request {
     verge_durable_conflict on_conflict; /* needs a key. If a pending timer is changed, *ret_id is its id */
     uint32_t reserved_32;               /* 0 */
     const char *rule;                   /* when the timer is due again: see below; NULL: no rule */
+    void *transaction;                  /* of the caller's: see below; NULL: the call commits the timer itself */
     uint64_t reserved[2];               /* 0 */
 } verge_durable_request;
 
@@ -330,6 +331,14 @@ typedef struct verge_durable_request {
  * that machine. So changed rules of a zone apply at the next tick. The policy says what happens to ticks that were
  * missed in an outage: BURST fires them one after the other, SKIP and DELAY fire once for all of them. If the machine
  * cannot read the time zone, the handler does not run: this counts as an attempt, and another node may succeed.
+ */
+
+/*
+ * A request with a transaction, sqlite3 * or PGconn * of the same database, starts the timer in that transaction, which
+ * the caller has begun. The timer exists when the caller commits. The call blocks the thread, also in a task. On
+ * SQLite, begin the transaction with BEGIN IMMEDIATE: a transaction that has only read so far gets -EAGAIN if somebody
+ * else writes. -EAGAIN also if the transaction is on another server, or in another file, than the node's. -EINVAL: no
+ * transaction has begun, or the PGconn does not block.
  */
 
 /*
@@ -349,16 +358,10 @@ VERGE_API VERGE_MUST_USE int verge_durable_start(verge_durable *durable, const v
                                                  verge_durable_id *ret_id);
 
 /* Starts several timers in one commit, and returns how many. Requests whose key is taken are left out: their id is 0.
- * If the call returns an error, no timer was started (after -EREMOTEIO, nobody knows). ret_ids may be NULL. */
+ * If the call returns an error, no timer was started (after -EREMOTEIO, nobody knows). ret_ids may be NULL. -EINVAL
+ * also if a request has a transaction: use verge_durable_start for it. */
 VERGE_API VERGE_MUST_USE int verge_durable_start_many(verge_durable *durable, const verge_durable_request *requests,
                                                       size_t count, verge_durable_id *ret_ids);
-
-/* Starts a timer in a transaction of the caller's: sqlite3 * or PGconn *, of the same database. The timer exists when
- * that transaction is committed. On SQLite, begin the transaction with BEGIN IMMEDIATE: a transaction that has only
- * read so far gets -EAGAIN if somebody else writes. -EAGAIN also if the transaction is on another server, or in another
- * file, than the node's. -EINVAL: no transaction has begun, or the PGconn does not block. */
-VERGE_API VERGE_MUST_USE int verge_durable_start_in(verge_durable *durable, void *transaction,
-                                                    const verge_durable_request *request, verge_durable_id *ret_id);
 
 /* Cancels or moves a timer. Any node may do this; D5 has the results. If cancel returns VERGE_RUNNING, a handler
  * outside does not run again. A handler in a transaction may, if it returns VERGE_DURABLE_RETRY or the timer recurs. If

@@ -192,10 +192,9 @@ class durable {
     }
 
     // Starts a timer in a transaction of the caller's: sqlite3 * or PGconn *.
-    std::optional<id> start_in(void *transaction, const verge_durable_request &request) {
-        id timer = 0;
-        const int error = verge_durable_start_in(durable_, transaction, &request, &timer);
-        return unless_taken(error, timer);
+    std::optional<id> start_in(void *transaction, verge_durable_request request) {
+        request.transaction = transaction;
+        return start(request);
     }
 
     // The strings must live until the request is used.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public calls on timers. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
- * transaction, the thread of the handler makes the call itself, in that transaction. verge_durable_start_in starts a
- * timer in the caller's transaction. */
+ * transaction, the thread of the handler makes the call itself, in that transaction. If a request has a transaction of
+ * the caller, the timer is started in that one. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -357,50 +357,6 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
     return verge__perform(durable, &call);
 }
 
-int verge_durable_start(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
-    verge__row row = {.id = 0};
-    int error = durable == NULL ? -EINVAL : row_of(durable, request, &row);
-    VERGE__THEN(error, give_first_tick(durable, &row));
-    if (error != 0) {
-        return error;
-    }
-    error = schedule_rows(durable, &row, 1);
-    VERGE__THEN(error, row.outcome);
-    if ((error == 0 || error == -EREMOTEIO) && ret_id != NULL) {
-        *ret_id = row.id;
-    }
-    return error;
-}
-
-int verge_durable_start_many(verge_durable *durable, const verge_durable_request *requests, size_t count,
-                             verge_durable_id *ret_ids) {
-    if (durable == NULL || (requests == NULL && count > 0) || count > INT32_MAX) {
-        return -EINVAL;
-    }
-    if (count == 0) {
-        return 0;
-    }
-    verge__row *rows = calloc(count, sizeof(*rows));
-    int error = rows == NULL ? -ENOMEM : 0;
-    for (size_t i = 0; i < count && error == 0; i++) {
-        error = row_of(durable, &requests[i], &rows[i]);
-        VERGE__THEN(error, give_first_tick(durable, &rows[i]));
-    }
-    if (error == 0) {
-        error = schedule_rows(durable, rows, count);
-    }
-    int scheduled = 0;
-    for (size_t i = 0; i < count && (error == 0 || error == -EREMOTEIO); i++) {
-        const bool is_there = error != 0 || rows[i].outcome == 0;
-        scheduled += is_there;
-        if (ret_ids != NULL) {
-            ret_ids[i] = is_there ? rows[i].id : 0;
-        }
-    }
-    free(rows);
-    return error != 0 ? error : scheduled;
-}
-
 /* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: it cannot wait, since the writer
  * would wait for the caller's transaction (SQLite); or the transaction is on another server than the node's. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
@@ -419,36 +375,77 @@ static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     return verge__perform(durable, &call);
 }
 
-int verge_durable_start_in(verge_durable *durable, void *transaction, const verge_durable_request *request,
-                           verge_durable_id *ret_id) {
-    verge__row row = {.id = 0};
+/* Starts a timer in a transaction of the caller's. Returns the row's outcome, too. */
+static int schedule_in_transaction(verge_durable *durable, void *transaction, verge__row *row) {
     verge__connection *connection;
-    int error = durable == NULL || transaction == NULL ? -EINVAL : row_of(durable, request, &row);
-    VERGE__THEN(error, give_first_tick(durable, &row));
-    VERGE__THEN(error, durable->store->borrow(transaction, &connection));
+    int error = durable->store->borrow(transaction, &connection);
     if (error != 0) {
         return error;
     }
     error = prepare_ids(durable, connection);
-    VERGE__THEN(error, give_ids(durable, &row, 1));
-    VERGE__THEN(error, insert_rows(durable, connection, &row, 1));
-    VERGE__THEN(error, row.outcome);
+    VERGE__THEN(error, give_ids(durable, row, 1));
+    VERGE__THEN(error, insert_rows(durable, connection, row, 1));
+    VERGE__THEN(error, row->outcome);
     if (error == 0) { /* always notifies, since nobody knows when the caller commits. This node is notified, too */
-        const verge__row *const rows[] = {&row};
-        row.is_announced = true;
+        const verge__row *const rows[] = {row};
+        row->is_announced = true;
         error = durable->store->notify(connection, rows, 1);
     }
     if (error == 0) {
-        verge__rows_committed(durable, connection, &row, 1); /* until the caller commits, the hint finds no row */
-        if (ret_id != NULL) {
-            *ret_id = row.id;
-        }
+        verge__rows_committed(durable, connection, row, 1); /* until the caller commits, the hint finds no row */
     }
     durable->store->disconnect(connection);
     if (error < 0 && error != -EEXIST) {
         verge__keep_words(durable, error);
     }
     return error;
+}
+
+int verge_durable_start(verge_durable *durable, const verge_durable_request *request, verge_durable_id *ret_id) {
+    verge__row row = {.id = 0};
+    int error = durable == NULL ? -EINVAL : row_of(durable, request, &row);
+    VERGE__THEN(error, give_first_tick(durable, &row));
+    if (error != 0) {
+        return error;
+    }
+    const bool commits = request->transaction == NULL;
+    error = commits ? schedule_rows(durable, &row, 1) : schedule_in_transaction(durable, request->transaction, &row);
+    VERGE__THEN(error, row.outcome);
+    if ((error == 0 || (error == -EREMOTEIO && commits)) && ret_id != NULL) {
+        *ret_id = row.id;
+    }
+    return error;
+}
+
+int verge_durable_start_many(verge_durable *durable, const verge_durable_request *requests, size_t count,
+                             verge_durable_id *ret_ids) {
+    if (durable == NULL || (requests == NULL && count > 0) || count > INT32_MAX) {
+        return -EINVAL;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    verge__row *rows = calloc(count, sizeof(*rows));
+    int error = rows == NULL ? -ENOMEM : 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = requests[i].transaction == NULL
+                    ? row_of(durable, &requests[i], &rows[i])
+                    : verge__refuse(durable, -EINVAL, "verge_durable_start_many takes no transaction of the caller's");
+        VERGE__THEN(error, give_first_tick(durable, &rows[i]));
+    }
+    if (error == 0) {
+        error = schedule_rows(durable, rows, count);
+    }
+    int scheduled = 0;
+    for (size_t i = 0; i < count && (error == 0 || error == -EREMOTEIO); i++) {
+        const bool is_there = error != 0 || rows[i].outcome == 0;
+        scheduled += is_there;
+        if (ret_ids != NULL) {
+            ret_ids[i] = is_there ? rows[i].id : 0;
+        }
+    }
+    free(rows);
+    return error != 0 ? error : scheduled;
 }
 
 /* ---- cancel, reset, retry, forget ---- */

@@ -272,7 +272,7 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  *     follows d <= s(k) + horizon_ns < c + horizon_ns. So this condition holds if c <= i + lease_ns. If the transaction
  *     took longer than the lease, or if the shard was the node's own at i and is another's at c, the node notifies
  *     after the commit.
- *   - If a user commits (verge_durable_start_in), c is not known: such a transaction always notifies.
+ *   - If the caller commits (`transaction` of a request), c is not known: such a transaction always notifies.
  * If d > R, the owner ignores the notification: k is a later scan, so c <= s(k). The node hears notifications between
  * scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans all rows.
  * It also scans all rows after it has got a shard. All nodes of a store must have the same horizon_ns and lease_ns.

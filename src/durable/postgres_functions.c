@@ -3,10 +3,10 @@
  * SQL functions that start, cancel and move timers, pause handlers and limit them. Any language can call them, in its
  * own transaction.
  *
- * They do the same as verge_durable_start_in (but without period, rule and on_conflict), cancel, reset, pause, resume
- * and limit. The ids of their timers are 2^62 | number << 8 | shard, where the number comes from a sequence. Ids that
- * nodes make are below 2^62. Each function has the search path with which it was created, so that it finds its tables.
- * It runs with the rights of its caller, who needs rights to the tables (docs/DURABLE.md).
+ * They do the same as start (in a transaction of the caller's, without period, rule and on_conflict), cancel, reset,
+ * pause, resume and limit. The ids of their timers are 2^62 | number << 8 | shard, where the number comes from a
+ * sequence. Ids that nodes make are below 2^62. Each function has the search path with which it was created, so that it
+ * finds its tables. It runs with the rights of its caller, who needs rights to the tables (docs/DURABLE.md).
  */
 #define _GNU_SOURCE
 

@@ -341,10 +341,10 @@ static void test_a_late_commit_is_told(void **state) {
     verge_durable *client = open_client();
     void *handle = sql_open(url);
     const uint64_t due_ns = verge_durable_now(client) + 100 * MS;
-    const verge_durable_request request = {.handler = "x", .due_ns = due_ns};
+    const verge_durable_request request = {.handler = "x", .due_ns = due_ns, .transaction = handle};
     assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
-    assert_int_equal(verge_durable_start_in(client, handle, &request, NULL), 0);
-    assert_int_equal(verge_durable_start_in(durable, handle, &request, NULL), 0); /* it tries to fire it, in vain */
+    assert_int_equal(verge_durable_start(client, &request, NULL), 0);
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0); /* it tries to fire it, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 3);
@@ -509,17 +509,19 @@ static void test_schedule_in(void **state) {
     assert_int_equal(verge_durable_register(durable, "in", note, NULL, NULL), 0);
     make_ledger();
     void *handle = sql_open(url);
-    const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS};
-    verge_durable_id id;
-    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), -EINVAL); /* no transaction */
+    const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS, .transaction = handle};
+    verge_durable_id id = 7;
+    assert_int_equal(verge_durable_start(durable, &request, &id), -EINVAL); /* no transaction */
+    assert_int_equal(id, 7);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
+    assert_int_equal(verge_durable_start_many(durable, &request, 1, NULL), -EINVAL);
     assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
     assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 0);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_start_in(durable, handle, &request, &id), 0);
+    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 1);
     sql_close(handle);

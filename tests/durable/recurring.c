@@ -158,7 +158,8 @@ static void test_first_tick(void **state) {
     verge_durable_id in = 0;
     void *transaction = sql_open(url);
     assert_int_equal(sql_run(transaction, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
-    assert_int_equal(verge_durable_start_in(durable, transaction, &request, &in), 0);
+    request.transaction = transaction;
+    assert_int_equal(verge_durable_start(durable, &request, &in), 0);
     assert_int_equal(sql_run(transaction, "COMMIT"), 0);
     sql_close(transaction);
     assert_int_equal(info_of(durable, in).due_ns % HOUR, 0);
