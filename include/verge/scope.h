@@ -19,7 +19,7 @@
  *
  * Promises
  *   V1 read only    no request changes anything, except POST /act/..., which asks a panel to act on an item that it
- *                   lists (verge_scope_set_items). Such a request must have the page's Origin.
+ *                   lists (verge_scope_act). Such a request must have the page's Origin.
  *   V2 private      a Unix socket has mode 0600. A port is open on the loopback only, unless the address names another
  *                   interface, and its clients must know the token in the path. A request is refused (403) if its Host
  *                   is neither numeric nor "localhost", or if its Origin is another page: this stops DNS rebinding.
@@ -145,19 +145,6 @@ typedef struct verge_scope_figure {
 typedef size_t (*verge_scope_ask)(void *context, verge_scope_figure *ret_figures, size_t count);
 
 /*
- * Adds a panel. name is copied. release, which may be NULL, is called once with the context, when ask will not be
- * called any more: in verge_scope_remove_panel or, for panels that are left, in verge_scope_destroy. From any thread.
- * -EINVAL: scope, name, ask or ret_panel is NULL. -ENOSPC: there are VERGE_SCOPE_PANELS_MAX panels already. -ENOMEM.
- * After an error release is not called.
- */
-VERGE_API VERGE_MUST_USE int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask ask,
-                                                   void (*release)(void *context), void *context,
-                                                   verge_scope_panel **ret_panel);
-
-/* Removes a panel, and frees it. Waits for calls of its functions that are under way. -EINVAL: panel is NULL. */
-VERGE_API int verge_scope_remove_panel(verge_scope_panel *panel);
-
-/*
  * A panel may also list things that people can act on: verge_durable_show lists timers that are overdue or dead. The
  * page shows each with a button for each action, and asks for a confirmation.
  */
@@ -181,8 +168,26 @@ typedef size_t (*verge_scope_list)(void *context, verge_scope_item *ret_items, s
  */
 typedef int (*verge_scope_act)(void *context, uint64_t id, const char *action);
 
-/* Gives items to a panel. -EINVAL: an argument is NULL. */
-VERGE_API int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge_scope_act act);
+/* What a panel is made of. name and ask are needed; any other field may be NULL. */
+typedef struct verge_scope_panel_options {
+    size_t struct_size; /* sizeof(verge_scope_panel_options) */
+    const char *name;   /* copied */
+    verge_scope_ask ask;
+    void *context; /* of the functions */
+    /* Called once, when none of the other functions will be called any more: in verge_scope_remove_panel or, for panels
+     * that are left, in verge_scope_destroy. */
+    void (*release)(void *context);
+    verge_scope_list list; /* items. list and act are both set, or neither */
+    verge_scope_act act;
+} verge_scope_panel_options;
+
+/* Adds a panel. From any thread. -EINVAL: an argument or an option makes no sense. -ENOSPC: there are
+ * VERGE_SCOPE_PANELS_MAX panels already. -ENOMEM. After an error release is not called. */
+VERGE_API VERGE_MUST_USE int verge_scope_add_panel(verge_scope *scope, const verge_scope_panel_options *options,
+                                                   verge_scope_panel **ret_panel);
+
+/* Removes a panel, and frees it. Waits for calls of its functions that are under way. -EINVAL: panel is NULL. */
+VERGE_API int verge_scope_remove_panel(verge_scope_panel *panel);
 
 #ifdef __cplusplus
 }

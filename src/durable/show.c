@@ -380,12 +380,20 @@ int verge_durable_show(verge_durable *durable, verge_scope *scope, verge_scope_p
     shown->part_began_ns = verge__local_now(durable);
     shown->part_ns = durable->options.lease_ns < 10 * SECOND_NS ? durable->options.lease_ns / 2 : 5 * SECOND_NS;
     (void)snprintf(name, sizeof(name), "Durable: %s", durable->name);
-    const int error = verge_scope_add_panel(scope, name, ask, free, shown, &panel);
+    const verge_scope_panel_options options = {
+        .struct_size = sizeof(options),
+        .name = name,
+        .ask = ask,
+        .context = shown,
+        .release = free,
+        .list = list,
+        .act = act,
+    };
+    const int error = verge_scope_add_panel(scope, &options, &panel);
     if (error != 0) {
         free(shown);
         return error;
     }
-    (void)verge_scope_set_items(panel, list, act);
     if (ret_panel != NULL) {
         *ret_panel = panel;
     }

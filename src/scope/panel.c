@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "scope/scope_internal.h"
 #include "scope/trouble.h"
 
@@ -28,9 +29,10 @@ static bool list_panel(verge_scope *scope, verge_scope_panel *panel) {
     return false;
 }
 
-int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask ask, void (*release)(void *context),
-                          void *context, verge_scope_panel **ret_panel) {
-    if (scope == NULL || name == NULL || ask == NULL || ret_panel == NULL) {
+int verge_scope_add_panel(verge_scope *scope, const verge_scope_panel_options *options, verge_scope_panel **ret_panel) {
+    verge_scope_panel_options all;
+    if (scope == NULL || ret_panel == NULL || verge__sized_read(options, &all, sizeof(all)) != 0 || all.name == NULL ||
+        all.ask == NULL || (all.list == NULL) != (all.act == NULL)) {
         return -EINVAL;
     }
     verge_scope_panel *panel =
@@ -40,10 +42,12 @@ int verge_scope_add_panel(verge_scope *scope, const char *name, verge_scope_ask 
     }
     memset(panel, 0, sizeof(*panel));
     panel->scope = scope;
-    panel->ask = ask;
-    panel->release = release;
-    panel->context = context;
-    (void)snprintf(panel->name, sizeof(panel->name), "%s", name);
+    panel->ask = all.ask;
+    panel->release = all.release;
+    panel->context = all.context;
+    panel->list = all.list;
+    panel->act = all.act;
+    (void)snprintf(panel->name, sizeof(panel->name), "%s", all.name);
     (void)pthread_mutex_lock(&scope->lock);
     panel->number = ++scope->panel_count;
     const bool has_room = list_panel(scope, panel);
@@ -83,34 +87,21 @@ void verge__scope_forget_panels(verge_scope *scope) {
 
 /* ---- items, which people can act on ---- */
 
-int verge_scope_set_items(verge_scope_panel *panel, verge_scope_list list, verge_scope_act act) {
-    if (panel == NULL || list == NULL || act == NULL) {
-        return -EINVAL;
-    }
-    (void)pthread_mutex_lock(&panel->scope->lock);
-    panel->list = list;
-    panel->act = act;
-    (void)pthread_mutex_unlock(&panel->scope->lock);
-    return 0;
-}
-
 int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action) {
     verge_scope_panel *panel = NULL;
-    verge_scope_act act = NULL;
     (void)pthread_mutex_lock(&scope->lock);
     for (size_t i = 0; i < VERGE_SCOPE_PANELS_MAX; i++) {
         verge_scope_panel *candidate = scope->panels[i];
         panel = candidate != NULL && candidate->number == number && candidate->act != NULL ? candidate : panel;
     }
     if (panel != NULL) {
-        act = panel->act;
         panel->acting++;
     }
     (void)pthread_mutex_unlock(&scope->lock);
     if (panel == NULL) {
         return -ENOENT;
     }
-    const int result = act(panel->context, item, action);
+    const int result = panel->act(panel->context, item, action);
     (void)pthread_mutex_lock(&scope->lock);
     panel->acting--;
     (void)pthread_cond_broadcast(&scope->progress);

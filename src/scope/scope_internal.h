@@ -4,8 +4,8 @@
  *
  * Which thread may touch what
  *   scope's thread   everything that is not named below. Its tasks (server.c) run one at a time, so they need no lock.
- *   any thread       the fields after `lock`, and list, act and acting of a panel, under `lock`. Scope's thread holds
- *                    `lock` while it calls `ask` or `list` of a panel, but not while it calls `act`.
+ *   any thread       the fields after `lock`, and acting of a panel, under `lock`. Scope's thread holds `lock` while it
+ *                    calls `ask` or `list` of a panel, but not while it calls `act`.
  *   a wheel's owner  the picture and figures of its verge_scope_wheel: the owner writes, scope's thread reads.
  *   look             scope's thread stores it (relaxed), the owners of wheels load it (relaxed). A new value only
  *                    tells them that it is time for a new picture.
@@ -39,11 +39,10 @@ struct verge_scope_panel {
     verge_scope_ask ask;
     void (*release)(void *context);
     void *context;
-    uint64_t number; /* no other panel of this scope ever has it */
-    /* under the scope's lock */
-    verge_scope_list list; /* NULL: the panel has no items */
+    verge_scope_list list; /* NULL: the panel has no items, and act is NULL */
     verge_scope_act act;
-    uint32_t acting; /* how many calls of act are under way */
+    uint64_t number; /* no other panel of this scope ever has it */
+    uint32_t acting; /* under the scope's lock: how many calls of act are under way */
     /* only for scope's thread: figures of the last look */
     uint64_t asked_ns; /* 0: the panel was not asked since somebody began to look */
     uint64_t values[VERGE_SCOPE_FIGURES_MAX];

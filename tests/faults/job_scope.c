@@ -79,7 +79,9 @@ void job_scope(const struct fault_plan *plan) {
         started += JOB_DONE_OR(verge_service_start_after(service, MS, on_timer, NULL, NULL), ENOMEM);
     }
     if (is_there) {
-        (void)JOB_DONE_OR(verge_scope_add_panel(scope, "panel", tell, NULL, NULL, &panel), ENOMEM);
+        const verge_scope_panel_options panel_options = {
+            .struct_size = sizeof(panel_options), .name = "panel", .ask = tell};
+        (void)JOB_DONE_OR(verge_scope_add_panel(scope, &panel_options, &panel), ENOMEM);
         JOB_CHECK(ask(address + 5) || fault_was_injected());
     }
     JOB_CHECK(verge_scope_destroy(scope) == 0);

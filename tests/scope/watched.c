@@ -290,13 +290,40 @@ static void note_release(void *context) {
     counter->released++;
 }
 
+static size_t list_one(void *context, verge_scope_item *ret_items, size_t count) {
+    const uint64_t *id = context;
+    assert_true(count > 0);
+    ret_items[0] = (verge_scope_item){.id = *id, .group = "All", .name = "it", .actions = {"retry"}};
+    return 1;
+}
+
+static int act_on(void *context, uint64_t id, const char *action) {
+    const uint64_t *expected = context;
+    return id == *expected && strcmp(action, "retry") == 0 ? 0 : -ENOENT;
+}
+
+static verge_scope_panel_options panel_of(const char *name, verge_scope_ask figures) {
+    return (verge_scope_panel_options){.struct_size = sizeof(verge_scope_panel_options), .name = name, .ask = figures};
+}
+
+static int add_panel(verge_scope *scope, verge_scope_panel_options options, verge_scope_panel **ret_panel) {
+    return verge_scope_add_panel(scope, &options, ret_panel);
+}
+
+static verge_scope_panel_options counting_panel(const char *name, struct counter *counter) {
+    verge_scope_panel_options options = panel_of(name, ask);
+    options.release = note_release;
+    options.context = counter;
+    return options;
+}
+
 static void panels_show_what_they_are_asked_for(void **state) {
     (void)state;
     struct counter counter = {0}, stopped = {0};
     verge_scope_panel *panel = NULL, *strange = NULL, *rest = NULL;
     verge_scope *scope = peer_scope(NULL, NULL);
-    assert_int_equal(verge_scope_add_panel(scope, "a <panel>", ask, note_release, &counter, &panel), 0);
-    assert_int_equal(verge_scope_add_panel(scope, "strange", ask_for_too_many, NULL, NULL, &strange), 0);
+    assert_int_equal(add_panel(scope, counting_panel("a <panel>", &counter), &panel), 0);
+    assert_int_equal(add_panel(scope, panel_of("strange", ask_for_too_many), &strange), 0);
     assert_int_equal(counter.asked, 0); /* nobody looks */
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_non_null(strstr(answer, "\"panels\":[{\"name\":\"a \\u003cpanel\\u003e\",\"id\":1,\"figures\":["
@@ -318,13 +345,23 @@ static void panels_show_what_they_are_asked_for(void **state) {
     answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_null(strstr(answer, "a \\u003cpanel"));
     for (size_t i = 1; i < VERGE_SCOPE_PANELS_MAX; i++) {
-        assert_int_equal(verge_scope_add_panel(scope, "one of many", ask, note_release, &stopped, &rest), 0);
+        assert_int_equal(add_panel(scope, counting_panel("one of many", &stopped), &rest), 0);
     }
-    assert_int_equal(verge_scope_add_panel(scope, "too many", ask, note_release, &stopped, &rest), -ENOSPC);
-    assert_int_equal(verge_scope_add_panel(scope, NULL, ask, NULL, NULL, &rest), -EINVAL);
-    assert_int_equal(verge_scope_add_panel(scope, "none", NULL, NULL, NULL, &rest), -EINVAL);
-    assert_int_equal(verge_scope_add_panel(NULL, "none", ask, NULL, NULL, &rest), -EINVAL);
-    assert_int_equal(verge_scope_add_panel(scope, "none", ask, NULL, NULL, NULL), -EINVAL);
+    assert_int_equal(add_panel(scope, counting_panel("too many", &stopped), &rest), -ENOSPC);
+    assert_int_equal(add_panel(scope, panel_of(NULL, ask), &rest), -EINVAL);
+    assert_int_equal(add_panel(scope, panel_of("none", NULL), &rest), -EINVAL);
+    assert_int_equal(add_panel(NULL, panel_of("none", ask), &rest), -EINVAL);
+    assert_int_equal(add_panel(scope, panel_of("none", ask), NULL), -EINVAL);
+    assert_int_equal(verge_scope_add_panel(scope, NULL, &rest), -EINVAL);
+    verge_scope_panel_options half = panel_of("none", ask);
+    half.list = list_one;
+    assert_int_equal(add_panel(scope, half, &rest), -EINVAL);
+    half.list = NULL;
+    half.act = act_on;
+    assert_int_equal(add_panel(scope, half, &rest), -EINVAL);
+    half = panel_of("none", ask);
+    half.struct_size = 0;
+    assert_int_equal(add_panel(scope, half, &rest), -EINVAL);
     assert_int_equal(verge_scope_remove_panel(NULL), -EINVAL);
     assert_int_equal(stopped.released, 0);
     assert_int_equal(verge_scope_destroy(scope), 0);
@@ -336,18 +373,6 @@ static size_t ask_nothing(void *context, verge_scope_figure *ret_figures, size_t
     (void)ret_figures;
     (void)count;
     return 0;
-}
-
-static size_t list_one(void *context, verge_scope_item *ret_items, size_t count) {
-    const uint64_t *id = context;
-    assert_true(count > 0);
-    ret_items[0] = (verge_scope_item){.id = *id, .group = "All", .name = "it", .actions = {"retry"}};
-    return 1;
-}
-
-static int act_on(void *context, uint64_t id, const char *action) {
-    const uint64_t *expected = context;
-    return id == *expected && strcmp(action, "retry") == 0 ? 0 : -ENOENT;
 }
 
 /* The id of an item may be any number of 64 bits. A path with a larger number is refused: cut to 64 bits, the first of
@@ -363,8 +388,11 @@ static void items_have_every_number(void **state) {
     verge_scope_panel *panel = NULL;
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         id = ids[i];
-        assert_int_equal(verge_scope_add_panel(scope, "items", ask_nothing, NULL, &id, &panel), 0);
-        assert_int_equal(verge_scope_set_items(panel, list_one, act_on), 0);
+        verge_scope_panel_options options = panel_of("items", ask_nothing);
+        options.context = &id;
+        options.list = list_one;
+        options.act = act_on;
+        assert_int_equal(verge_scope_add_panel(scope, &options, &panel), 0);
         const unsigned number = (unsigned)i + 1; /* of the panel */
         (void)snprintf(path, sizeof(path), "/" TOKEN "/act/%u/%" PRIu64 "/retry", number, id);
         assert_int_equal(peer_status(peer_ask(port, "POST", path, fields)), 200);
@@ -398,8 +426,11 @@ static void an_action_that_fails_is_answered(void **state) {
     char fields[96];
     (void)snprintf(fields, sizeof(fields), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", port);
     verge_scope_panel *panel = NULL;
-    assert_int_equal(verge_scope_add_panel(scope, "items", ask_nothing, NULL, &error, &panel), 0);
-    assert_int_equal(verge_scope_set_items(panel, list_none, refuse), 0);
+    verge_scope_panel_options options = panel_of("items", ask_nothing);
+    options.context = &error;
+    options.list = list_none;
+    options.act = refuse;
+    assert_int_equal(verge_scope_add_panel(scope, &options, &panel), 0);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         error = errors[i];
         assert_int_equal(peer_status(peer_ask(port, "POST", "/" TOKEN "/act/1/7/retry", fields)), 409);
