@@ -120,7 +120,7 @@ typedef struct verge_runtime_options {
     const verge_allocator *allocator;  /* NULL: verge_allocator_default(); any thread may call it. Stacks are mapped */
     bool check_deadlines;              /* see below */
     bool report_overflow;    /* a task that overflows its stack is named on stderr, before the process ends (T6) */
-    int dump_signal;         /* while tasks run, this signal causes a verge_runtime_dump_to dump_fd; 0: none */
+    int dump_signal;         /* while tasks run, this signal causes a verge_runtime_dump to dump_fd; 0: none */
     int dump_fd;             /* stderr, unless set otherwise */
     uint64_t stuck_after_ns; /* a task that runs longer without waiting or yielding is reported, once; 0: not watched */
     void (*on_stuck)(void *context, const verge_stuck_task *stuck); /* called on a thread of the library */
@@ -161,7 +161,7 @@ VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *o
  * and all tasks have ended. If the calling thread is the lost worker, the call does not return: the thread ends when
  * all tasks have ended.
  *
- * -EDEADLK: in virtual time (T7), all tasks that are left wait for each other. They still wait. verge_runtime_dump_to
+ * -EDEADLK: in virtual time (T7), all tasks that are left wait for each other. They still wait. verge_runtime_dump
  * shows what for. verge_runtime_destroy cancels them and runs them to their end; until then they use their memory. If
  * you wake one of them, call run again, with function NULL.
  *
@@ -216,25 +216,22 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
 
 /* ---- looking inside ---- */
 
-/* Gets the text in pieces. If it returns other than 0, the dump ends and returns that value. */
-typedef int (*verge_dump_writer)(void *context, const char *text, size_t size);
-
 /*
- * Writes, as text for people, what every task does: its name and function, its worker, and whether it runs, is ready or
- * waits. For a task that waits: what for (a descriptor, a mutex by its address, ...), for how long, its deadline, and
- * the return addresses on its stack, for addr2line. They are found by frame pointers: without
+ * Writes to a descriptor, as text for people, what every task does: its name and function, its worker, and whether it
+ * runs, is ready or waits. For a task that waits: what for (a descriptor, a mutex by its address, ...), for how long,
+ * its deadline, and the return addresses on its stack, for addr2line. They are found by frame pointers: without
  * -fno-omit-frame-pointer the list ends early. A running task has no return addresses, unless it is the caller.
  *
- * Call it from any thread, but not in a signal handler; the option dump_signal is for that. Tasks continue to run
- * meanwhile, so each line is a snapshot of a moment of its own. A task that changes its worker may be missing, or
- * appear twice. While the tasks of a worker are read, that worker can neither spawn nor end tasks. The writer is called
- * afterwards. In a task, the call needs about 8 KiB of stack.
- * -ENOMEM: no memory for the list of tasks, about 300 bytes for each task of a worker.
+ * runtime NULL: that of the calling task. Call it from any thread, but not in a signal handler; the option dump_signal
+ * is for that. Tasks continue to run meanwhile, so each line is a snapshot of a moment of its own. A task that changes
+ * its worker may be missing, or appear twice. While the tasks of a worker are read, that worker can neither spawn nor
+ * end tasks. The text is written afterwards, with write(2): a full pipe that nobody reads blocks the calling thread. In
+ * a task, the call needs about 8 KiB of stack. To get the text into memory, give the descriptor of memfd_create(2).
+ *
+ * -EPERM: runtime is NULL, and no task calls. -EBADF: fd is negative. -ENOMEM: no memory for the list of tasks, about
+ * 300 bytes for each task of a worker. Other errors: those of write(2), which end the dump.
  */
-VERGE_API int verge_runtime_dump(verge_runtime *runtime, verge_dump_writer write, void *context);
-
-/* Writes the dump to a descriptor, with write(2): a full pipe that nobody reads blocks the calling thread. */
-VERGE_API int verge_runtime_dump_to(verge_runtime *runtime, int fd);
+VERGE_API int verge_runtime_dump(verge_runtime *runtime, int fd);
 
 /* ---- tasks ---- */
 

@@ -208,7 +208,7 @@ static int send_tasks(client *client_, const verge__request *request) {
         return send_status(client_, tasks == NULL ? 404 : 413, request->method == VERGE__METHOD_HEAD,
                            request->keeps_alive);
     }
-    const int dumped = verge_runtime_dump(tasks, collect_tasks, &text);
+    const int dumped = verge__dump(tasks, collect_tasks, &text);
     text.has_failed |= dumped != 0 && dumped != -EFBIG;
     const int error = send_text(client_, request, "text/plain; charset=utf-8", &text);
     verge__text_free(&text);

@@ -2,7 +2,7 @@
 /*
  * Dumps: what every task does, as text. The tasks of a runner are in a list, under its list_latch. A task is taken out
  * of the list before it is freed. So the memory and the stack of a task in the list exist as long as the latch is held.
- * The dump copies what it finds, and writes the text after it has released the latch, as the user's writer may wait.
+ * The dump copies what it finds, and writes the text after it has released the latch, as the writer may wait.
  *
  * Tasks continue to run meanwhile. Their state is atomic, and each name is under the latch of its task. The frames of a
  * stack are read without a latch, and the task may run again at any time. So the walk follows a frame pointer only
@@ -25,6 +25,7 @@
 #include "task/current.h"
 #include "task/dump.h"
 #include "task/latch.h"
+#include "task/observe.h"
 #include "task/runner.h"
 
 enum { FRAME_COUNT_MAX = 24, TEXT_SIZE = 4096 };
@@ -153,7 +154,7 @@ static size_t look_at_all(verge__runner *runner, verge__task_snapshot *snapshots
 /* ---- writing ---- */
 
 typedef struct verge__dump_output {
-    verge_dump_writer write;
+    verge__dump_writer write;
     void *context;
     int error; /* what the writer returned, if not 0 */
     size_t size;
@@ -311,10 +312,7 @@ static int dump_runner(verge__runner *runner, verge__dump_output *output) {
     return output->error;
 }
 
-int verge_runtime_dump(verge_runtime *runtime, verge_dump_writer write, void *context) {
-    if (runtime == NULL || write == NULL) {
-        return -EINVAL;
-    }
+int verge__dump(verge_runtime *runtime, verge__dump_writer write, void *context) {
     if (verge__runtime_is_forked(runtime)) {
         return -ECHILD;
     }
@@ -352,6 +350,10 @@ static int write_to(void *context, const char *text, size_t size) {
     return 0;
 }
 
-int verge_runtime_dump_to(verge_runtime *runtime, int fd) {
-    return fd < 0 ? -EBADF : verge_runtime_dump(runtime, write_to, &fd);
+int verge_runtime_dump(verge_runtime *runtime, int fd) {
+    verge_runtime *dumped = runtime != NULL ? runtime : verge_task_runtime();
+    if (dumped == NULL || fd < 0) {
+        return dumped == NULL ? -EPERM : -EBADF;
+    }
+    return verge__dump(dumped, write_to, &fd);
 }

@@ -165,7 +165,7 @@ static void *observer_main(void *argument) {
         const uint32_t requests = requests_to(runtime);
         if (requests != seen_requests) {
             seen_requests = requests;
-            (void)verge_runtime_dump_to(runtime, runtime->options.dump_fd);
+            (void)verge_runtime_dump(runtime, runtime->options.dump_fd);
         }
         uint64_t until_ns = VERGE_NEVER;
         if (watches) {

@@ -2,12 +2,15 @@
 /* Looking inside: names, dumps by a call and by a signal, tasks that do not let others run. */
 #define _GNU_SOURCE
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "task/observe.h"
 #include "task/support.h"
 #include "verge/io.h"
 #include "verge/sync.h"
@@ -19,21 +22,15 @@ struct text {
     size_t size;
 };
 
-static int keep(void *context, const char *bytes, size_t size) {
-    struct text *text = context;
-    CHECK(text->size + size < sizeof(text->bytes));
-    if (text->size + size < sizeof(text->bytes)) {
-        memcpy(text->bytes + text->size, bytes, size);
-        text->size += size;
-        text->bytes[text->size] = '\0';
-    }
-    return 0;
-}
-
 static void dump(verge_runtime *runtime, struct text *text) {
-    text->size = 0;
-    text->bytes[0] = '\0';
-    CHECK_EQUAL(verge_runtime_dump(runtime, keep, text), 0);
+    const int fd = memfd_create("dump", MFD_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK_EQUAL(verge_runtime_dump(runtime, fd), 0);
+    const ssize_t size = pread(fd, text->bytes, sizeof(text->bytes), 0);
+    CHECK(size > 0 && (size_t)size < sizeof(text->bytes));
+    text->size = size > 0 && (size_t)size < sizeof(text->bytes) ? (size_t)size : 0;
+    text->bytes[text->size] = '\0';
+    CHECK_EQUAL(close(fd), 0);
 }
 
 /* The line of the task with that name, and all that belongs to it. */
@@ -189,7 +186,7 @@ static intptr_t sees_all(void *argument) {
     CHECK_EQUAL(verge_task_cancel(late), 0);
 
     char expected[128];
-    dump(verge_task_runtime(), &text);
+    dump(NULL, &text); /* the runtime of the calling task */
     CHECK(strstr(text.bytes, ": 13 tasks, 1 workers, time ") != NULL);
     check_says(&text, "main", ": runs\n");
     (void)snprintf(expected, sizeof(expected), "\n    function 0x%jx", (uintmax_t)(uintptr_t)sees_all);
@@ -335,12 +332,21 @@ static void a_writer_can_end_it(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(2));
     int calls = 0;
-    assert_int_equal(verge_runtime_dump(runtime, refuse, &calls), -EIO);
+    assert_int_equal(verge__dump(runtime, refuse, &calls), -EIO);
     assert_int_equal(calls, 1);
-    assert_int_equal(verge_runtime_dump(NULL, refuse, &calls), -EINVAL);
-    assert_int_equal(verge_runtime_dump(runtime, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_runtime_dump_to(runtime, -1), -EBADF);
-    assert_int_equal(verge_runtime_dump_to(NULL, 1), -EINVAL);
+    end_runtime(runtime);
+}
+
+static void a_descriptor_may_fail(void **state) {
+    (void)state;
+    verge_runtime *runtime = runtime_with(runtime_options(2));
+    const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(verge_runtime_dump(runtime, fd), -ENOSPC);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(verge_runtime_dump(runtime, fd), -EBADF);
+    assert_int_equal(verge_runtime_dump(runtime, -1), -EBADF);
+    assert_int_equal(verge_runtime_dump(NULL, STDERR_FILENO), -EPERM); /* no task calls */
     end_runtime(runtime);
 }
 
@@ -354,8 +360,8 @@ static void dump_without_memory(void **state) {
     assert_int_equal(spawn_at(runtime, 0, yields, NULL, NULL), 0);
     int calls = 0;
     memory.fail_at = memory.calls + 1;
-    assert_int_equal(verge_runtime_dump(runtime, refuse, &calls), -ENOMEM);
-    assert_int_equal(verge_runtime_dump(runtime, refuse, &calls), -EIO);
+    assert_int_equal(verge__dump(runtime, refuse, &calls), -ENOMEM);
+    assert_int_equal(verge__dump(runtime, refuse, &calls), -EIO);
     end_runtime(runtime);
     verge_test_allocator_assert_empty(&memory);
 }
@@ -600,6 +606,7 @@ int main(void) {
         cmocka_unit_test(a_dump_finds_the_frames_of_a_task),
         cmocka_unit_test(a_dump_has_the_frames_of_its_caller_once),
         cmocka_unit_test(a_writer_can_end_it),
+        cmocka_unit_test(a_descriptor_may_fail),
         cmocka_unit_test(dump_without_memory),
         cmocka_unit_test(tasks_come_and_go_while_a_thread_dumps),
         cmocka_unit_test(a_signal_asks_for_a_dump),

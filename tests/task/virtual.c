@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "support/steps.h"
+#include "task/observe.h"
 #include "task/support.h"
 #include "verge/blocking.h"
 
@@ -246,7 +247,7 @@ static void t7_tasks_that_wait_for_each_other_are_a_deadlock(void **state) {
     assert_int_equal(result, 17);
     assert_int_equal(clock.now_ns, 2 * HOUR);
     assert_int_equal(stats_of(runtime).tasks, 2);
-    assert_int_equal(verge_runtime_dump(runtime, keep_dump, text), 0);
+    assert_int_equal(verge__dump(runtime, keep_dump, text), 0);
     assert_non_null(strstr(text, " \"main\", worker 0: waits for task 0x"));
     assert_non_null(strstr(text, " \"receiver\", worker 1: waits for an item of channel 0x"));
     assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), -EDEADLK);

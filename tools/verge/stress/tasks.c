@@ -283,7 +283,7 @@ static void give_up(const struct round *round, size_t stream) {
                   "verge stress: reader %zu hangs: it reads descriptor %d, with a deadline of %" PRIu64
                   " ms at most, since %u s\n",
                   stream, round->streams[stream].reader_fd, deadline_max_ns / MS, hung_after_s);
-    (void)verge_runtime_dump_to(round->runtime, STDERR_FILENO);
+    (void)verge_runtime_dump(round->runtime, STDERR_FILENO);
     abort();
 }
 
