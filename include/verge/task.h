@@ -298,9 +298,9 @@ VERGE_API bool verge_task_is_cancelled(void);
 VERGE_API const char *verge_task_name(void);
 VERGE_API int verge_task_set_name(const char *name);
 
-/* A pointer that belongs to the calling task, at first NULL. set: -EPERM outside of tasks. */
-VERGE_API void *verge_task_local(void);
-VERGE_API int verge_task_set_local(void *local);
+/* Returns the address of a pointer that belongs to the calling task, for your own use. The pointer is NULL at first.
+ * The address is valid until the task ends. Outside of tasks, the call returns NULL. */
+VERGE_API void **verge_task_data(void);
 
 /* ---- time ---- */
 

@@ -62,18 +62,9 @@ bool verge_task_is_cancelled(void) {
     return self != NULL && atomic_load(&self->is_cancelled);
 }
 
-void *verge_task_local(void) {
-    const verge_task *self = verge__current_task();
-    return self != NULL ? self->local : NULL;
-}
-
-int verge_task_set_local(void *local) {
+void **verge_task_data(void) {
     verge_task *self = verge__current_task();
-    if (self == NULL) {
-        return -EPERM;
-    }
-    self->local = local;
-    return 0;
+    return self != NULL ? &self->data : NULL;
 }
 
 const char *verge_task_name(void) {

@@ -104,7 +104,7 @@ struct verge_task {
     _Atomic uint64_t stopped_ns;          /* the time of the round in which it began to wait */
     _Atomic bool has_begun;
 
-    void *local;
+    void *data;
     struct verge_group *group; /* that it belongs to; NULL: none */
 
     /* create_task zeroes all fields above this line, except the context. */

@@ -32,19 +32,19 @@ static void a_join_gives_the_result(void **state) {
 static intptr_t count_and_yield(void *argument) {
     int *trace = argument;
     for (int i = 0; i < 3; i++) {
-        trace[trace[0]++] = (int)(intptr_t)verge_task_local();
+        trace[trace[0]++] = (int)(intptr_t)*verge_task_data();
         CHECK_EQUAL(verge_yield(), 0);
     }
     return 0;
 }
 
 static intptr_t named_one(void *argument) {
-    CHECK_EQUAL(verge_task_set_local((void *)1), 0);
+    *verge_task_data() = (void *)1;
     return count_and_yield(argument);
 }
 
 static intptr_t named_two(void *argument) {
-    CHECK_EQUAL(verge_task_set_local((void *)2), 0);
+    *verge_task_data() = (void *)2;
     return count_and_yield(argument);
 }
 
@@ -71,7 +71,7 @@ static void yield_takes_turns(void **state) {
 static intptr_t knows_itself(void *argument) {
     CHECK(verge_task_current() != NULL);
     CHECK_EQUAL(verge_task_worker_id(), *(uint32_t *)argument);
-    CHECK(verge_task_local() == NULL);
+    CHECK(*verge_task_data() == NULL);
     CHECK(!verge_task_is_cancelled());
     CHECK(verge_now() != 0);
     CHECK(verge_deadline_after(VERGE_NEVER - 1) == VERGE_NEVER);
@@ -230,10 +230,9 @@ static void outside_of_tasks_the_calls_of_tasks_are_refused(void **state) {
     assert_int_equal(verge_interval_wait(&interval, NULL, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_deadline_push(&scope, 1), -EPERM);
     assert_int_equal(verge_deadline_pop(&scope), -EPERM);
-    assert_int_equal(verge_task_set_local(NULL), -EPERM);
     assert_null(verge_task_current());
     assert_null(verge_task_runtime());
-    assert_null(verge_task_local());
+    assert_null(verge_task_data());
     assert_int_equal(verge_task_worker_id(), VERGE_WORKER_ANY);
     assert_false(verge_task_is_cancelled());
 }
