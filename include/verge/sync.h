@@ -196,8 +196,9 @@ typedef struct verge_once {
     { VERGE_MUTEX_INIT, 0, 0 }
 
 /* Returns 0 if function has succeeded (returned 0) before. Otherwise it calls function and returns its result. If
- * another caller is in function, it waits for the end of that call first. After a failure, the next caller tries again.
- * The function may wait. -EDEADLK: called by the function itself. */
+ * another caller is in function, it waits for the end of that call first, with this deadline (VERGE_REGARDLESS is
+ * allowed). After a failure, the next caller tries again. The function may wait. -EDEADLK: called by the function
+ * itself. */
 VERGE_API VERGE_MUST_USE int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument,
                                            uint64_t deadline_ns);
 

@@ -12,7 +12,7 @@
  *             its worker.
  *   deadline  a time on the runtime's clock, in ns: the last argument of every call that may wait. VERGE_NEVER: it
  *             waits for as long as it takes. 0: it only tries. If there are deadline scopes, the earliest deadline
- *             counts.
+ *             counts. VERGE_REGARDLESS: for cleanup code (see below).
  *   to try    to call with a deadline of 0. If the call would have to wait, it returns -ETIMEDOUT at once, or
  *             -ECANCELED in a cancelled task. A try starts no timer, and lets no other task run. A try of I/O
  *             (verge/io.h) may do both.
@@ -30,7 +30,8 @@
  *                     item that is there. This also holds for cancelled tasks and past deadlines. Such a call may still
  *                     let other tasks run first, as verge_yield does: after 64 calls in a row that did not wait.
  *   T4 cancellation   after verge_task_cancel, every call of that task that waits or would wait returns -ECANCELED,
- *                     except those named _regardless. It is a request: the task ends when its function returns.
+ *                     unless its deadline is VERGE_REGARDLESS. It is a request: the task ends when its function
+ *                     returns.
  *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
  *                     dropped half way, nothing leaks.
  *   T6 overflow       a task that overflows its stack ends the process with SIGSEGV, and corrupts nothing. (Functions
@@ -268,14 +269,16 @@ VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t stru
  * cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the runtime is not that of the calling task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
+/* As the deadline of verge_task_join, verge_mutex_lock and verge_once_do: the call waits for as long as it takes, and
+ * neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task still uses your memory.
+ * Cancel the child first, or it may take long. Any other call that has to wait returns -EINVAL for this deadline, and
+ * so does verge_deadline_push. */
+#define VERGE_REGARDLESS (UINT64_MAX - 1)
+
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
  * may be joined again. -EDEADLK: a task joins itself. -EBUSY: another task is joining it. -EOWNERDEAD: the task was
  * lost (T8), and its handle is invalid. ret_result may be NULL. */
 VERGE_API VERGE_MUST_USE int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns);
-
-/* As verge_task_join, but neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task
- * still uses your memory. Cancel the child first, or it may take long. */
-VERGE_API int verge_task_join_regardless(verge_task *task, intptr_t *ret_result);
 
 /* The task will not be joined, and is freed when it ends. Its handle is invalid now. -EBUSY: a task is joining it. From
  * any thread. */
@@ -307,7 +310,7 @@ VERGE_API void **verge_task_data(void);
 /* The time on the clock of the calling task's runtime; outside of tasks, on the monotonic clock. */
 VERGE_API uint64_t verge_now(void);
 
-/* now + duration_ns: a deadline for waiting calls. VERGE_NEVER if that does not fit into 64 bits. */
+/* now + duration_ns: a deadline for waiting calls. VERGE_NEVER if that is too large. */
 VERGE_API uint64_t verge_deadline_after(uint64_t duration_ns);
 
 /* verge_sleep takes a duration. 0: the time has come. -ETIMEDOUT: the deadline of a scope came first. -ECANCELED.
@@ -348,12 +351,8 @@ typedef struct verge_mutex {
 
 /* First come, first served. -EDEADLK: the caller has it already. -EOWNERDEAD: a lost task (T8) holds it. (A caller that
  * waited already when the task was lost does not get this error: a task gets -ECANCELED, as the runtime stops, and a
- * plain thread goes on waiting.) */
+ * plain thread goes on waiting. A task with the deadline VERGE_REGARDLESS does get -EOWNERDEAD.) */
 VERGE_API VERGE_MUST_USE int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns);
-
-/* As verge_mutex_lock, but neither cancellation nor a scope ends the wait. A task that waited already when the owner
- * was lost gets -EOWNERDEAD, too. Use it in cleanup code. */
-VERGE_API VERGE_MUST_USE int verge_mutex_lock_regardless(verge_mutex *mutex);
 
 /* -EPERM: the caller does not hold it. */
 VERGE_API int verge_mutex_unlock(verge_mutex *mutex);

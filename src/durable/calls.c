@@ -175,7 +175,7 @@ static int wait_in_task(verge_durable *durable, verge__call *call) {
         }
         verge_task *waiter;
         if (verge_spawn(receive, call->channel, &waiter) == 0) {
-            (void)verge_task_join_regardless(waiter, NULL);
+            (void)!verge_task_join(waiter, NULL, VERGE_REGARDLESS);
         }
     }
     wait_for(call);

@@ -91,5 +91,6 @@ uint64_t verge_now(void) {
 
 uint64_t verge_deadline_after(uint64_t duration_ns) {
     const uint64_t now_ns = verge_now();
-    return duration_ns < VERGE_NEVER - now_ns ? now_ns + duration_ns : VERGE_NEVER;
+    const uint64_t longest_ns = now_ns < VERGE_REGARDLESS ? VERGE_REGARDLESS - now_ns : 0;
+    return duration_ns < longest_ns ? now_ns + duration_ns : VERGE_NEVER;
 }

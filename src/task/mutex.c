@@ -31,7 +31,7 @@ static int wait_regardless(verge_mutex *mutex, verge__waiter *waiter) {
     return waiter->is_granted ? 0 : -EOWNERDEAD;
 }
 
-static int lock_until(verge_mutex *mutex, uint64_t deadline_ns, verge__wait_mode mode) {
+int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns) {
     if (mutex == NULL) {
         return -EINVAL;
     }
@@ -47,19 +47,11 @@ static int lock_until(verge_mutex *mutex, uint64_t deadline_ns, verge__wait_mode
         result = -EOWNERDEAD;
     } else {
         verge__awaits(self, VERGE__AWAITS_MUTEX, (uintptr_t)mutex);
-        result = mode == VERGE__WAIT ? verge__wait_in(mutex->waiting, &mutex->latch, &waiter, deadline_ns)
-                                     : wait_regardless(mutex, &waiter);
+        result = deadline_ns == VERGE_REGARDLESS ? wait_regardless(mutex, &waiter)
+                                                 : verge__wait_in(mutex->waiting, &mutex->latch, &waiter, deadline_ns);
     }
     verge__unlock(&mutex->latch);
     return result;
-}
-
-int verge_mutex_lock(verge_mutex *mutex, uint64_t deadline_ns) {
-    return lock_until(mutex, deadline_ns, VERGE__WAIT);
-}
-
-int verge_mutex_lock_regardless(verge_mutex *mutex) {
-    return lock_until(mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
 int verge_mutex_unlock(verge_mutex *mutex) {
@@ -97,8 +89,10 @@ int verge_condition_wait(verge_condition *condition, verge_mutex *mutex, uint64_
     if (!verge__mutex_is_owner(mutex, verge__owner_of(self))) {
         return -EPERM;
     }
-    if (deadline_ns == 0) { /* a condition does not remember earlier signals, so the call would have to wait */
-        return verge__would_wait(self);
+    /* A condition does not remember earlier signals, so the call has to wait. */
+    int error = verge__why_not_wait(self, deadline_ns);
+    if (error != 0) {
+        return error;
     }
     (void)verge__begin_call(deadline_ns);
     verge__waiter waiter = {.task = self};
@@ -115,7 +109,7 @@ int verge_condition_wait(verge_condition *condition, verge_mutex *mutex, uint64_
         verge__waiters_remove(condition->waiting, &waiter);
     }
     verge__unlock(&condition->latch);
-    const int error = lock_until(mutex, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
+    error = verge_mutex_lock(mutex, VERGE_REGARDLESS);
     return error != 0 ? error : verge__count_if_timeout(result);
 }
 

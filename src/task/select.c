@@ -151,7 +151,7 @@ static bool never_happens(const verge__selection *selection, verge_case *one, ui
 /* ---- times and ticks ---- */
 
 static int check_time(verge__selection *selection, const verge_case *one) {
-    return verge__refuses(selection->self, one->time_ns) ? -EINVAL : 0;
+    return verge__is_duration(selection->self, one->time_ns) ? -EINVAL : 0;
 }
 
 static uint64_t time_of(const verge_case *one) {
@@ -550,10 +550,11 @@ int verge_select(verge_case *cases, size_t count, uint64_t deadline_ns) {
     shuffle(&selection);
     result = find_at_once(&selection);
     if (result == -EAGAIN) {
-        result = deadline_ns == 0 ? verge__would_wait(self) : wait_for_case(&selection, deadline_ns);
+        result = verge__why_not_wait(self, deadline_ns);
+        result = result != 0 ? result : wait_for_case(&selection, deadline_ns);
     }
     if (selection.gave_mutex_up) {
-        const int error = verge_mutex_lock_regardless(selection.mutex);
+        const int error = verge_mutex_lock(selection.mutex, VERGE_REGARDLESS);
         result = error != 0 ? error : result;
     }
     return result;

@@ -19,7 +19,7 @@ static int sleep_until(verge_task *self, uint64_t now_ns, uint64_t time_ns) {
 
 int verge_sleep_until(uint64_t time_ns) {
     verge_task *self = verge__current_task();
-    if (self == NULL || verge__refuses(self, time_ns)) {
+    if (self == NULL || verge__is_duration(self, time_ns)) {
         return self == NULL ? -EPERM : -EINVAL;
     }
     (void)verge__begin_call(VERGE_NEVER);
@@ -42,8 +42,9 @@ int verge_sleep(uint64_t duration_ns) {
 
 /* 0: the time of the tick has come. */
 static int wait_for_tick(verge_task *self, uint64_t tick_ns, uint64_t deadline_ns) {
-    if (deadline_ns == 0) {
-        return verge__would_wait(self);
+    const int error = verge__why_not_wait(self, deadline_ns);
+    if (error != 0) {
+        return error;
     }
     verge__wait_begin(self);
     verge__awaits(self, VERGE__AWAITS_TIME, 0);

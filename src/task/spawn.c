@@ -325,7 +325,8 @@ int verge__join_state(const verge_task *self, const verge_task *task) {
 
 /* Called with the latch held, and returns with it held. Waits in a loop, because a cancellation wakes the calling task
  * even in VERGE__WAIT_REGARDLESS. */
-static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns, verge__wait_mode mode) {
+static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns) {
+    const verge__wait_mode mode = deadline_ns == VERGE_REGARDLESS ? VERGE__WAIT_REGARDLESS : VERGE__WAIT;
     verge__waiter waiter = {.task = self};
     int reason;
     // cppcheck-suppress autoVariables
@@ -345,7 +346,7 @@ static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns
     return verge__count_if_timeout(reason);
 }
 
-static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, verge__wait_mode mode) {
+int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
     verge_task *self = verge__begin_call(deadline_ns);
     if (self == NULL || task == NULL) {
         return self == NULL ? -EPERM : -EINVAL;
@@ -353,18 +354,10 @@ static int join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns, ve
     verge__lock(&task->latch);
     int result = verge__join_state(self, task);
     if (result == -EAGAIN) {
-        result = deadline_ns == 0 ? verge__would_wait(self) : wait_for_end(self, task, deadline_ns, mode);
+        result = deadline_ns == 0 ? verge__would_wait(self) : wait_for_end(self, task, deadline_ns);
     }
     verge__unlock(&task->latch);
     return result == 0 ? verge__take_result(task, ret_result) : result;
-}
-
-int verge_task_join(verge_task *task, intptr_t *ret_result, uint64_t deadline_ns) {
-    return join(task, ret_result, deadline_ns, VERGE__WAIT);
-}
-
-int verge_task_join_regardless(verge_task *task, intptr_t *ret_result) {
-    return join(task, ret_result, VERGE_NEVER, VERGE__WAIT_REGARDLESS);
 }
 
 int verge_task_detach(verge_task *task) {

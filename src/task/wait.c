@@ -192,7 +192,7 @@ int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode) {
     verge_timer timer = 0;
     int error = 0;
     if (mode == VERGE__WAIT) {
-        const bool is_refused = verge__refuses(self, deadline_ns);
+        const bool is_refused = verge__is_duration(self, deadline_ns);
         deadline_ns = verge__effective_deadline(self, deadline_ns);
         if (atomic_load(&self->is_cancelled)) {
             error = -ECANCELED;
@@ -352,11 +352,11 @@ static bool must_know_if_over(const struct verge__operation *operation) {
 }
 
 /* The task is IN_IO, and its operations are pending. (Another thread may have changed IN_IO to IO_CANCEL since.) */
-static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t deadline_ns) {
+static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t deadline_ns, bool is_refused) {
     self->io_error = 0;
     if (atomic_load(&self->is_cancelled) && !self->operation->is_regardless) {
         self->io_error = -ECANCELED;
-    } else if (verge__refuses(self, deadline_ns)) {
+    } else if (is_refused) {
         self->io_error = -EINVAL;
     } else if (can_be_cancelled(self->operation)) {
         self->io_error = arm(self, deadline_ns);
@@ -370,6 +370,7 @@ static void wait_until_done(verge_task *self, verge__runner *runner, uint64_t de
 
 int verge__wait_for_operation(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     verge__runner *runner = verge__current_runner();
+    const bool is_refused = verge__refuses(self, deadline_ns);
     deadline_ns = operation->is_regardless ? deadline_ns : verge__effective_deadline(self, deadline_ns);
     operation->owner = self;
     operation->is_over = must_know_if_over(operation) && is_over(self, deadline_ns);
@@ -381,7 +382,7 @@ int verge__wait_for_operation(verge_task *self, struct verge__operation *operati
     self->operation = operation;
     verge__awaits(self, VERGE__AWAITS_OPERATION + operation->kind, (uintptr_t)(unsigned)operation->fd);
     atomic_store(&self->state, VERGE__TASK_IN_IO);
-    wait_until_done(self, runner, deadline_ns);
+    wait_until_done(self, runner, deadline_ns, is_refused);
     const bool gives_reason = operation->result == -ECANCELED && !atomic_load(&self->is_cancelled); /* T4 */
     const int result = gives_reason && self->io_error != 0 ? self->io_error : operation->result;
     return self->io_error == -ETIMEDOUT ? verge__count_if_timeout(result) : result;
@@ -407,7 +408,7 @@ bool verge__io_begin(verge_task *self, struct verge__operation *operations, size
 }
 
 int verge__io_wait(verge_task *self, uint64_t deadline_ns) {
-    wait_until_done(self, verge__current_runner(), deadline_ns);
+    wait_until_done(self, verge__current_runner(), deadline_ns, verge__is_duration(self, deadline_ns));
     return atomic_load(&self->is_cancelled) ? -ECANCELED : self->io_error;
 }
 

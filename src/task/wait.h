@@ -25,6 +25,12 @@ static inline int verge__would_wait(const verge_task *self) {
     return self != NULL && atomic_load(&self->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
+/* Called if a call has to wait. 0: its deadline allows that. Otherwise what the call returns: it tries, or has the
+ * deadline VERGE_REGARDLESS, which only some calls accept. */
+static inline int verge__why_not_wait(const verge_task *self, uint64_t deadline_ns) {
+    return deadline_ns == 0 ? verge__would_wait(self) : deadline_ns == VERGE_REGARDLESS ? -EINVAL : 0;
+}
+
 /* From here on the calling task can be woken; verge__wait or verge__wait_end follows. */
 void verge__wait_begin(verge_task *self);
 
@@ -41,9 +47,14 @@ int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
  * first. */
 void verge__wait_end(verge_task *self);
 
-/* Whether a deadline of the caller's is a duration by mistake. */
+/* Whether a time of the caller's is a duration by mistake. */
+static inline bool verge__is_duration(const verge_task *self, uint64_t time_ns) {
+    return time_ns - 1 < self->runtime->refused_ns;
+}
+
+/* Whether a deadline of the caller's is a duration by mistake, or one that this call does not accept. */
 static inline bool verge__refuses(const verge_task *self, uint64_t deadline_ns) {
-    return deadline_ns - 1 < self->runtime->refused_ns;
+    return verge__is_duration(self, deadline_ns) || deadline_ns == VERGE_REGARDLESS;
 }
 
 /* Counts -ETIMEDOUT for the statistics, and returns `result`. Not for sleeps. */

@@ -154,11 +154,12 @@ static inline int verge__wait_once(void **ends, uint32_t *latch, verge__waiter *
     return reason;
 }
 
-/* As verge__wait_once, but the waiter is in no list afterwards. With a deadline of 0 it does not wait. Returns 0 if the
- * waiter was granted, -EPIPE if it was closed, and otherwise why the wait ended. */
+/* As verge__wait_once, but the waiter is in no list afterwards. With a deadline of 0 or VERGE_REGARDLESS it does not
+ * wait. Returns 0 if the waiter was granted, -EPIPE if it was closed, and otherwise why the wait ended. */
 static inline int verge__wait_in(void **ends, uint32_t *latch, verge__waiter *waiter, uint64_t deadline_ns) {
-    if (deadline_ns == 0) {
-        return verge__would_wait(waiter->task);
+    const int error = verge__why_not_wait(waiter->task, deadline_ns);
+    if (error != 0) {
+        return error;
     }
     const int reason = verge__wait_once(ends, latch, waiter, deadline_ns, VERGE__WAIT);
     if (waiter->is_granted || waiter->is_closed) {

@@ -290,8 +290,8 @@ static void leave_children(const struct actor *self) {
         struct actor *child = &world.actors[i];
         if (child->task != NULL && child->parent == self) {
             intptr_t value = 0;
-            const int result = verge_task_join_regardless(child->task, &value);
-            FUZZ_CHECK(result == 0, "join_regardless: nothing ends it but the end");
+            const int result = verge_task_join(child->task, &value, VERGE_REGARDLESS);
+            FUZZ_CHECK(result == 0, "VERGE_REGARDLESS: nothing ends a join but the end");
             model_joined(self, child, value, result);
         }
     }
@@ -380,9 +380,8 @@ static int lock(struct actor *self) {
     const bool waits_regardless = may_wait_regardless && below(4) == 0;
     const uint64_t deadline_ns = waits_regardless ? VERGE_NEVER : some_deadline();
     model_wait_begin(self, waits_regardless ? AWAITS_MUTEX_REGARDLESS : AWAITS_MUTEX, 0, deadline_ns);
-    const int result =
-        waits_regardless ? verge_mutex_lock_regardless(&world.mutex) : verge_mutex_lock(&world.mutex, deadline_ns);
-    FUZZ_CHECK(!waits_regardless || result == 0, "lock_regardless: nothing ends it but the lock");
+    const int result = verge_mutex_lock(&world.mutex, waits_regardless ? VERGE_REGARDLESS : deadline_ns);
+    FUZZ_CHECK(!waits_regardless || result == 0, "VERGE_REGARDLESS: nothing ends a wait but the lock");
     model_wait_end(self, result);
     return result;
 }
@@ -558,7 +557,7 @@ static intptr_t warden(void *argument) {
             if (result != 0) {
                 FUZZ_CHECK(result == -ENOMEM || world.is_stopping || verge_now() == END_NS, "the warden's deadline");
                 cancel_children(self);
-                result = verge_task_join_regardless(child->task, &value);
+                result = verge_task_join(child->task, &value, VERGE_REGARDLESS);
             }
             model_joined(self, child, value, result);
         }

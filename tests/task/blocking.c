@@ -145,7 +145,7 @@ static intptr_t waits_in_the_queue(void *argument) {
     CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, &result, VERGE_NEVER), -ECANCELED);
     CHECK_EQUAL(count, 300);
     CHECK_EQUAL(sem_post(&gate->opened), 0);
-    CHECK_EQUAL(verge_task_join_regardless(task, &result), 0);
+    CHECK_EQUAL(verge_task_join(task, &result, VERGE_REGARDLESS), 0);
     CHECK_EQUAL(result, 17);
     return 0;
 }

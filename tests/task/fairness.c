@@ -34,7 +34,7 @@ static int lock_and_unlock(void) {
 }
 
 static int lock_regardless(void) {
-    const int error = verge_mutex_lock_regardless(&mutex);
+    const int error = verge_mutex_lock(&mutex, VERGE_REGARDLESS);
     return error != 0 ? error : verge_mutex_unlock(&mutex);
 }
 

@@ -345,7 +345,7 @@ static intptr_t player_main(void *argument) {
     for (size_t i = 0; i < CHILDREN; i++) {
         intptr_t result = -1;
         if (player->children[i] != NULL) {
-            CHECK_EQUAL(verge_task_join_regardless(player->children[i], &result), 0);
+            CHECK_EQUAL(verge_task_join(player->children[i], &result, VERGE_REGARDLESS), 0);
             look_at_the_clock();
             has_joined(player, player->children[i], result);
         }

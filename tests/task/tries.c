@@ -121,6 +121,11 @@ static int (*const calls[])(uint64_t) = {
     read_latest, receive_broadcast,  join_sleeper, wait_for_tick, select_first, select_none, block,
 };
 
+/* Calls that accept VERGE_REGARDLESS. */
+static bool waits_regardless(int (*call)(uint64_t)) {
+    return call == lock_mutex || call == do_once || call == join_sleeper;
+}
+
 static bool nobody_waits(void) {
     return all.mutex.waiting[0] == NULL && all.condition.waiting[0] == NULL && all.semaphore.waiting[0] == NULL &&
            all.lock.waiting[0] == NULL && all.once.mutex.waiting[0] == NULL;
@@ -139,6 +144,18 @@ static int try_all(void) {
         result = i == 0 || result == error ? error : 1;
     }
     return result;
+}
+
+static void refuse_regardless(void) {
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        if (!waits_regardless(calls[i])) {
+            const uint64_t before_ns = verge_now(), allocations = all.memory.calls;
+            CHECK_EQUAL(calls[i](VERGE_REGARDLESS), -EINVAL);
+            CHECK_EQUAL(verge_now(), before_ns);
+            CHECK_EQUAL(all.memory.calls, allocations);
+            CHECK(nobody_waits());
+        }
+    }
 }
 
 static intptr_t holds_everything(void *argument) {
@@ -186,13 +203,15 @@ static intptr_t tries_and_is_cancelled(void *argument) {
     CHECK_EQUAL(verge_interval_init(&all.interval, verge_now() + HOUR, HOUR, VERGE_INTERVAL_SKIP), 0);
     const uint64_t timeouts = stats_of(verge_task_runtime()).timeouts;
     (void)tries(&expected);
+    const uint64_t tries_of_blocking = all.blocking_tries;
+    refuse_regardless();
     /* Of these tries, only those of verge_blocking count as timeouts. */
-    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, timeouts + all.blocking_tries);
+    CHECK_EQUAL(stats_of(verge_task_runtime()).timeouts, timeouts + tries_of_blocking);
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     expected = -ECANCELED; /* T4 */
     (void)tries(&expected);
     all.is_over = true;
-    CHECK_EQUAL(verge_task_join_regardless(all.sleeper, NULL), 0);
+    CHECK_EQUAL(verge_task_join(all.sleeper, NULL, VERGE_REGARDLESS), 0);
     CHECK_EQUAL(lock_mutex(0), 0); /* T3: a call that need not wait succeeds, though the task is cancelled */
     CHECK_EQUAL(lock_mutex(0), -EDEADLK);
     CHECK_EQUAL(verge_mutex_unlock(&all.mutex), 0);
@@ -605,7 +624,7 @@ static intptr_t player_main(void *argument) {
         play_round(player);
     }
     if (player->child != NULL) {
-        CHECK_EQUAL(verge_task_join_regardless(player->child, NULL), 0);
+        CHECK_EQUAL(verge_task_join(player->child, NULL, VERGE_REGARDLESS), 0);
     }
     return 0;
 }

@@ -210,7 +210,7 @@ static intptr_t waits_for_a_receiver(void *argument) {
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
     intptr_t result = -1;
-    const int error = verge_task_join_regardless(task, &result);
+    const int error = verge_task_join(task, &result, VERGE_REGARDLESS);
     return error == 0 ? result : error;
 }
 
@@ -270,7 +270,7 @@ static void a_deadlock_may_be_resolved_and_run_to_its_end(void **state) {
 
 static intptr_t locks_regardless(void *argument) {
     (void)argument;
-    CHECK_EQUAL(verge_mutex_lock_regardless(&stuck.mutex), 0);
+    CHECK_EQUAL(verge_mutex_lock(&stuck.mutex, VERGE_REGARDLESS), 0);
     return verge_mutex_unlock(&stuck.mutex);
 }
 

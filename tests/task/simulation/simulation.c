@@ -175,7 +175,7 @@ static void talk_to_a_task(struct player *self) {
     }
     CHECK_EQUAL(verge_channel_close(talk.there), 0);
     CHECK(error == 0 || error == -EPIPE || error == -ESHUTDOWN || (error == -ECANCELED && verge_task_is_cancelled()));
-    CHECK(task == NULL || verge_task_join_regardless(task, NULL) == 0);
+    CHECK(task == NULL || verge_task_join(task, NULL, VERGE_REGARDLESS) == 0);
     enter(self);
     verge_channel_destroy(talk.there);
     verge_channel_destroy(talk.back);
@@ -207,7 +207,7 @@ static void be_a_hog(void) {
         CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
         if (error == 0) {
             keep_the_worker_until_the_flag_is_set();
-            CHECK_EQUAL(verge_task_join_regardless(task, NULL), 0);
+            CHECK_EQUAL(verge_task_join(task, NULL, VERGE_REGARDLESS), 0);
         } else {
             world.has_hog = false;
         }
@@ -314,7 +314,7 @@ static intptr_t play(void *argument) {
             break;
         case 2:
             if (child_count > 0) {
-                CALL(self, verge_task_join_regardless(children[--child_count], NULL));
+                CALL(self, verge_task_join(children[--child_count], NULL, VERGE_REGARDLESS));
             }
             break;
         case 3:
@@ -349,7 +349,7 @@ static intptr_t play(void *argument) {
         spawn_a_crowd();
     }
     while (child_count > 0) {
-        CALL(self, verge_task_join_regardless(children[--child_count], NULL));
+        CALL(self, verge_task_join(children[--child_count], NULL, VERGE_REGARDLESS));
     }
     leave(self);
     self->ended_count++;

@@ -259,7 +259,7 @@ static intptr_t be_the_first(void *argument) {
         find(round, FINDING_ERROR, error);
     }
     for (size_t i = 0; i < count; i++) {
-        (void)verge_task_join_regardless(tasks[i], NULL);
+        (void)!verge_task_join(tasks[i], NULL, VERGE_REGARDLESS);
     }
     round->result->tasks += count;
     return 0;
