@@ -186,9 +186,8 @@ static int ask_with_openssl(const struct sockaddr_in *address, const char *path,
                                      "-CAfile",          path,        "-quiet",   "-verify_return_error",
                                      "-verify_hostname", "localhost", NULL};
     char errors[2048];
-    verge_process_options options;
+    verge_process_options options = {.struct_size = sizeof(options)};
     verge_process_result result = {.struct_size = sizeof(result)};
-    (void)verge_process_options_init(&options, sizeof(options));
     options.arguments = arguments;
     options.input = line;
     options.input_size = strlen(line);

@@ -73,8 +73,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (is_on) {
-        verge_scope_options scope_options;
-        (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
+        verge_scope_options scope_options = {.struct_size = sizeof(scope_options)};
         (void)snprintf(path, sizeof(path), "unix:/tmp/verge-bench-scope.%ld", (long)getpid());
         scope_options.address = path;
         if (verge_scope_create(service, NULL, &scope_options, &scope) != 0 ||

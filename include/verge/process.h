@@ -28,7 +28,7 @@ extern "C" {
 VERGE_API VERGE_MUST_USE int verge_wait_process(pid_t pid, int *ret_status, uint64_t deadline_ns);
 
 typedef struct verge_process_options {
-    size_t struct_size; /* set by verge_process_options_init */
+    size_t struct_size; /* set by the caller; all defaults are zero (verge/base.h) */
     const char *const
         *arguments; /* ends with NULL. The first is the program; it is looked for in PATH if it has no slash */
     const char *const *environment; /* ends with NULL. NULL: that of the calling process */
@@ -42,8 +42,6 @@ typedef struct verge_process_options {
     size_t errors_size;
     uint64_t grace_ns; /* between SIGTERM and SIGKILL, in real time. 0: SIGKILL at once */
 } verge_process_options;
-
-VERGE_API int verge_process_options_init(verge_process_options *options, size_t struct_size);
 
 typedef struct verge_process_result {
     size_t struct_size;      /* set by the caller */

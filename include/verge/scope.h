@@ -60,7 +60,7 @@ typedef struct verge_scope_wheel verge_scope_wheel;
 typedef struct verge_scope_panel verge_scope_panel;
 
 typedef struct verge_scope_options {
-    size_t struct_size; /* set by verge_scope_options_init */
+    size_t struct_size; /* set by the caller; all defaults are zero (verge/base.h) */
     /*
      * Where scope listens. NULL: a Unix socket verge-PID.scope in $XDG_RUNTIME_DIR or, if that is not set, in /tmp.
      *     "unix:PATH"        a Unix socket
@@ -76,8 +76,6 @@ typedef struct verge_scope_options {
     const char *name;                 /* the name of the program, for people; copied. NULL: the name of its file */
     const verge_allocator *allocator; /* NULL: verge_allocator_default() */
 } verge_scope_options;
-
-VERGE_API int verge_scope_options_init(verge_scope_options *options, size_t struct_size);
 
 /* Tells why options are refused. Returns 0 and an empty text if verge_scope_create accepts them. Otherwise returns the
  * error of verge_scope_create, -EINVAL or -ENAMETOOLONG, and writes a sentence that names the field and the reason, cut
@@ -170,7 +168,7 @@ typedef int (*verge_scope_act)(void *context, uint64_t id, const char *action);
 
 /* What a panel is made of. name and ask are needed; any other field may be NULL. */
 typedef struct verge_scope_panel_options {
-    size_t struct_size; /* sizeof(verge_scope_panel_options) */
+    size_t struct_size; /* set by the caller */
     const char *name;   /* copied */
     verge_scope_ask ask;
     void *context; /* of the functions */

@@ -37,10 +37,13 @@ int verge__explain_sized(verge__explanation why, const char *init, const void *o
         return 0;
     }
     const size_t struct_size = verge__size_in(options);
-    return !verge__is_sized(options, struct_size)
-               ? verge__explain(why, "struct_size is %zu: fill the options by %s first", struct_size, init)
-               : verge__explain(why, "struct_size is %zu: a field is set that version %s does not know", struct_size,
-                                verge_version());
+    const bool is_sized = verge__is_sized(options, struct_size);
+    if (!is_sized && init != NULL) {
+        return verge__explain(why, "struct_size is %zu: fill the options by %s first", struct_size, init);
+    }
+    return !is_sized ? verge__explain(why, "struct_size is %zu: it has to be the size of the options", struct_size)
+                     : verge__explain(why, "struct_size is %zu: a field is set that version %s does not know",
+                                      struct_size, verge_version());
 }
 
 int verge__explain_power_of_two(verge__explanation why, const char *field, uint64_t value, unsigned exponent_max) {

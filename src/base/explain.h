@@ -24,8 +24,9 @@ verge__explanation verge__explanation_to(char *text, size_t size);
 /* Writes the sentence, cut to the size. Always returns -EINVAL. */
 int verge__explain(verge__explanation why, const char *format, ...) VERGE__PRINTF(2, 3);
 
-/* Reads options that begin with their size (base/sized.h). `init` is the name of the function that fills them. -EINVAL:
- * options is NULL, `init` has not filled them, or a field is set that this library does not know. */
+/* Reads options that begin with their size (base/sized.h). `init` is the name of the function that fills them; NULL:
+ * their defaults are zero. -EINVAL: options is NULL, struct_size is no size of options, or a field is set that this
+ * library does not know. */
 int verge__explain_sized(verge__explanation why, const char *init, const void *options, void *ret_known,
                          size_t known_size);
 

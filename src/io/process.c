@@ -427,11 +427,6 @@ static int run_child(running_program *child, uint64_t deadline_ns) {
 
 /* ---- the call ---- */
 
-int verge_process_options_init(verge_process_options *options, size_t struct_size) {
-    const verge_process_options defaults = {0};
-    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
-}
-
 static bool is_wrong(const verge_process_options *options) {
     return options->arguments == NULL || options->arguments[0] == NULL ||
            (options->input == NULL && options->input_size != 0) ||
@@ -477,7 +472,6 @@ static int run(running_program *child, uint64_t deadline_ns) {
 
 int verge_run_process(const verge_process_options *options, verge_process_result *ret_result, uint64_t deadline_ns) {
     verge_process_options all;
-    (void)verge_process_options_init(&all, sizeof(all));
     if (verge__current_task() == NULL) {
         return -EPERM;
     }

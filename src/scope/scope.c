@@ -6,21 +6,15 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "base/sized.h"
 #include "base/thread.h"
 #include "scope/scope_internal.h"
 #include "task/observe.h"
 #include "wheel/wheel_internal.h"
 
-int verge_scope_options_init(verge_scope_options *options, size_t struct_size) {
-    const verge_scope_options defaults = {0};
-    return verge__sized_init(options, struct_size, &defaults, sizeof(defaults));
-}
-
 /* Copies the options and checks them. */
 static int read_options(const verge_scope_options *given, verge_scope_options *options, verge__address *ret_address,
                         verge__explanation why) {
-    int error = verge__explain_sized(why, "verge_scope_options_init", given, options, sizeof(*options));
+    int error = verge__explain_sized(why, NULL, given, options, sizeof(*options));
     if (error != 0) {
         return error;
     }
@@ -162,10 +156,9 @@ static int open_scope(verge_scope *scope, verge_service *service, verge_runtime 
 
 int verge_scope_create(verge_service *service, verge_runtime *runtime, const verge_scope_options *given,
                        verge_scope **ret_scope) {
-    verge_scope_options defaults;
+    const verge_scope_options defaults = {.struct_size = sizeof(defaults)};
     verge_scope_options options;
     verge__address address;
-    (void)verge_scope_options_init(&defaults, sizeof(defaults));
     given = given == NULL ? &defaults : given;
     int error = ret_scope == NULL ? -EINVAL : read_options(given, &options, &address, (verge__explanation){NULL, 0});
     if (error != 0) {

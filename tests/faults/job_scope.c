@@ -60,7 +60,7 @@ static bool ask(const char *path) {
 void job_scope(const struct fault_plan *plan) {
     enum { TIMERS = 8 };
     verge_service_options options;
-    verge_scope_options scope_options;
+    verge_scope_options scope_options = {.struct_size = sizeof(scope_options)};
     verge_service *service = NULL;
     verge_scope *scope = NULL;
     verge_scope_panel *panel = NULL;
@@ -68,7 +68,6 @@ void job_scope(const struct fault_plan *plan) {
     (void)snprintf(address, sizeof(address), "unix:/tmp/verge-faults-%ld.scope", (long)getpid());
     (void)verge_service_options_init(&options, sizeof(options));
     JOB_CHECK(verge_service_create(&options, &service) == 0);
-    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = address;
     faults_begin(plan);
     /* May fail with any error of sockets, threads, rings or memory. */

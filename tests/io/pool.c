@@ -77,8 +77,7 @@ static int create(uint64_t deadline_ns) {
 
 static int run_touch(uint64_t deadline_ns) {
     const char *const arguments[] = {"touch", path, NULL};
-    verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
+    verge_process_options options = {.struct_size = sizeof(options)};
     options.arguments = arguments;
     verge_process_result result = {.struct_size = sizeof(result), .has_begun = true};
     const int error = verge_run_process(&options, &result, deadline_ns);
@@ -170,8 +169,7 @@ static intptr_t runs_for_ever(void *argument) {
     (void)snprintf(script, sizeof(script), "%secho >&%d; while :; do sleep 1000; done",
                    program.grace_ns != 0 ? "trap '' TERM; " : "", program.said);
     const char *const arguments[] = {"sh", "-c", script, NULL};
-    verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
+    verge_process_options options = {.struct_size = sizeof(options)};
     options.arguments = arguments;
     options.grace_ns = program.grace_ns;
     verge_process_result result = {.struct_size = sizeof(result)};

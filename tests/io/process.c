@@ -107,8 +107,7 @@ static int run_program(const char *const *arguments, verge_process_options *opti
 }
 
 static verge_process_options process_options(void) {
-    verge_process_options options;
-    CHECK_EQUAL(verge_process_options_init(&options, sizeof(options)), 0);
+    verge_process_options options = {.struct_size = sizeof(options)};
     return options;
 }
 
@@ -212,6 +211,9 @@ static intptr_t makes_mistakes(void *argument) {
     CHECK_EQUAL(run_program((const char *const[]){"true", NULL}, &options, &result, VERGE_NEVER), -EINVAL);
     options.output_size = 0;
     CHECK_EQUAL(verge_run_process(NULL, &result, VERGE_NEVER), -EINVAL);
+    options.struct_size = 0;
+    CHECK_EQUAL(run_program((const char *const[]){"true", NULL}, &options, &result, VERGE_NEVER), -EINVAL);
+    options.struct_size = sizeof(options);
     CHECK_EQUAL(verge_run_process(&options, NULL, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(run_program((const char *const[]){"true", NULL}, &options, &result, 0), -ETIMEDOUT);
     CHECK(!result.has_begun);
@@ -228,7 +230,6 @@ static void mistakes_start_nothing(void **state) {
     verge_process_result result = {.struct_size = sizeof(result)};
     verge_process_options options = process_options();
     assert_int_equal(verge_run_process(&options, &result, VERGE_NEVER), -EPERM);
-    assert_int_equal(verge_process_options_init(NULL, sizeof(verge_process_options)), -EINVAL);
 }
 
 /* ---- programs that are killed ---- */

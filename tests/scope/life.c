@@ -63,8 +63,7 @@ static void toggle_scope(size_t i) {
         scopes[i].scope = NULL;
         return;
     }
-    verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    verge_scope_options options = {.struct_size = sizeof(options)};
     options.address = "tcp:0";
     options.token = TOKEN;
     size_t service = verge_test_below(&random_, COUNT + 1);
@@ -122,8 +121,7 @@ static void refused_options_are_explained(void **state) {
     (void)state;
     char text[128] = "?";
     char path[256] = "unix:/tmp/";
-    verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    verge_scope_options options = {.struct_size = sizeof(options)};
     assert_int_equal(verge_scope_options_explain(&options, text, sizeof(text)), 0);
     assert_string_equal(text, "");
     assert_int_equal(verge_scope_options_explain(NULL, text, sizeof(text)), -EINVAL);

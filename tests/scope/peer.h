@@ -34,9 +34,8 @@ static inline void peer_pause(uint64_t ns) {
 
 /* Starts a scope on a free port of the loopback. */
 static inline verge_scope *peer_scope(verge_service *service, const verge_allocator *allocator) {
-    verge_scope_options options;
+    verge_scope_options options = {.struct_size = sizeof(options)};
     verge_scope *scope = NULL;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = "tcp:0";
     options.token = TOKEN;
     options.name = "peer \"<x>\"";

@@ -280,14 +280,12 @@ static void what_a_page_asks_for(void **state) {
 
 static void options_that_are_wrong(void **state) {
     (void)state;
-    verge_scope_options options;
+    verge_scope_options options = {.struct_size = sizeof(options)};
     verge_scope *other = NULL;
-    assert_int_equal(verge_scope_options_init(NULL, sizeof(verge_scope_options)), -EINVAL);
     assert_int_equal(verge_scope_create(NULL, NULL, NULL, NULL), -EINVAL);
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.struct_size = sizeof(size_t) - 1;
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    options.struct_size = sizeof(options);
     options.address = "tcp:nowhere";
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.address = "tcp:0";
@@ -313,8 +311,7 @@ static void tokens_are_random(void **state) {
     (void)state;
     char first[192];
     verge_scope *one = NULL;
-    verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    verge_scope_options options = {.struct_size = sizeof(options)};
     options.address = "tcp:0";
     for (int i = 0; i < 2; i++) {
         assert_int_equal(verge_scope_create(NULL, NULL, &options, &one), 0);
@@ -346,12 +343,11 @@ static void a_unix_socket_is_its_owners(void **state) {
     (void)state;
     char folder[] = "/tmp/verge-scope-XXXXXX", address[64];
     struct stat status;
-    verge_scope_options options;
+    verge_scope_options options = {.struct_size = sizeof(options)};
     verge_scope *local = NULL, *second = NULL;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(address, sizeof(address), "unix:%s/s", folder);
     const char *path = address + 5;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
     options.address = address;
     const mode_t before = umask(0); /* would let everybody use the socket */
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &local), 0);
@@ -399,8 +395,7 @@ static void a_unix_socket_is_its_owners(void **state) {
 static void nothing_is_left_without_memory(void **state) {
     (void)state;
     struct verge_test_allocator memory;
-    verge_scope_options options;
-    assert_int_equal(verge_scope_options_init(&options, sizeof(options)), 0);
+    verge_scope_options options = {.struct_size = sizeof(options)};
     options.address = "tcp:0";
     int error = -ENOMEM;
     for (uint64_t i = 1; error == -ENOMEM; i++) {

@@ -433,7 +433,7 @@ static void obey(char *order) {
 
 int main(int argc, char **argv) {
     verge_service_options options;
-    verge_scope_options scope_options;
+    verge_scope_options scope_options = {.struct_size = sizeof(scope_options)};
     pthread_t thread = 0;
     char order[512];
     is_lively = argc > 3 && strcmp(argv[3], "lively") == 0;
@@ -443,7 +443,6 @@ int main(int argc, char **argv) {
     (void)verge_service_options_init(&options, sizeof(options));
     options.thread_count = 3;
     must(verge_service_create(&options, &service));
-    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
     scope_options.address = argv[1];
     scope_options.token = argv[2];
     scope_options.name = "theatre";

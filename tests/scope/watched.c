@@ -92,7 +92,7 @@ static void all_is_looked_at_while_it_runs(void **state) {
     enum { SNAPSHOTS = 6 };
     verge_service_options options;
     verge_runtime_options runtime_options;
-    verge_scope_options scope_options;
+    verge_scope_options scope_options = {.struct_size = sizeof(scope_options)};
     verge_runtime *runtime = NULL;
     verge_scope *scope = NULL;
     pthread_t threads[4];
@@ -102,7 +102,6 @@ static void all_is_looked_at_while_it_runs(void **state) {
     assert_int_equal(verge_runtime_options_init(&runtime_options, sizeof(runtime_options)), 0);
     runtime_options.worker_count = 2;
     assert_int_equal(verge_runtime_create(&runtime_options, &runtime), 0);
-    assert_int_equal(verge_scope_options_init(&scope_options, sizeof(scope_options)), 0);
     scope_options.address = "tcp:0";
     scope_options.token = TOKEN;
     assert_int_equal(verge_scope_create(service, runtime, &scope_options, &scope), 0);

@@ -210,8 +210,7 @@ struct display {
 
 static int begin_display(void *context, verge_service *service) {
     struct display *display = context;
-    verge_scope_options scope_options;
-    (void)verge_scope_options_init(&scope_options, sizeof(scope_options));
+    verge_scope_options scope_options = {.struct_size = sizeof(scope_options)};
     scope_options.address = "tcp:0";
     scope_options.name = "verge demo";
     const int error = verge_scope_create(service, display->runtime, &scope_options, &display->scope);
