@@ -84,12 +84,11 @@ static int select_or_time(void) {
     }
     verge_case cases[] = {
         verge_case_receive(channel, &item),
-        verge_case_time(verge_deadline_after(20 * MS)),
     };
-    const int index = verge_select(cases, 2, VERGE_NEVER);
+    const int index = verge_select(cases, 1, verge_deadline_after(20 * MS));
     const int without = verge_select(cases, 1, 0);
     verge_channel_destroy(channel);
-    return index == 1 && without == -ETIMEDOUT ? 0 : -1;
+    return index == -ETIMEDOUT && without == -ETIMEDOUT ? 0 : -1;
 }
 
 /* ---- a group of tasks: the first error cancels the rest ---- */

@@ -39,7 +39,6 @@ typedef enum verge_case_kind {
     VERGE_CASE_RECEIVE,   /* verge_channel_receive(object, item, ...) */
     VERGE_CASE_SEND,      /* verge_channel_send(object, item, ...) */
     VERGE_CASE_JOIN,      /* verge_task_join(object, item, ...) */
-    VERGE_CASE_TIME,      /* verge_sleep_until(time_ns) */
     VERGE_CASE_TICK,      /* verge_interval_wait(object, item, ...) */
     VERGE_CASE_POLL,      /* verge_poll(fd, events, ...): `result` has the events */
     VERGE_CASE_CONDITION, /* verge_condition_wait(object, item, ...): see below */
@@ -54,7 +53,6 @@ typedef struct verge_case {
     void *object;
     void *item;
     uint64_t *position;
-    uint64_t time_ns;
     int fd;
     short events;
     short reserved;
@@ -84,10 +82,7 @@ VERGE_API verge_case verge_case_send(verge_channel *channel, const void *item);
 /* ret_result may be NULL. A second case of a select for the same task gets -EBUSY, as a second join does. */
 VERGE_API verge_case verge_case_join(verge_task *task, intptr_t *ret_result);
 
-/* A time, as verge_deadline_after returns it, not a duration. */
-VERGE_API verge_case verge_case_time(uint64_t time_ns);
-
-/* Takes the next tick of an interval; ret_tick may be NULL. */
+/* Takes the next tick of an interval; ret_tick may be NULL. (For a single time, use the deadline of the select.) */
 VERGE_API verge_case verge_case_tick(verge_interval *interval, verge_tick *ret_tick);
 
 /* events as in poll(2): POLLIN, POLLOUT. Nothing is read or written; that is up to the caller, afterwards. */

@@ -14,10 +14,6 @@ verge_case verge_case_join(verge_task *task, intptr_t *ret_result) {
     return (verge_case){.kind = VERGE_CASE_JOIN, .object = task, .item = ret_result};
 }
 
-verge_case verge_case_time(uint64_t time_ns) {
-    return (verge_case){.kind = VERGE_CASE_TIME, .time_ns = time_ns};
-}
-
 verge_case verge_case_tick(verge_interval *interval, verge_tick *ret_tick) {
     return (verge_case){.kind = VERGE_CASE_TICK, .object = interval, .item = ret_tick};
 }

@@ -8,7 +8,7 @@
  *      joined, it is chosen at once.
  *   3  If nothing was chosen, close the choice. Leave all lists.
  *
- * Cases for times have no list: the earliest time is the deadline of the wait. Cases for descriptors are poll
+ * Cases for ticks have no list: the earliest tick is the deadline of the wait. Cases for descriptors are poll
  * operations of the reactor: with such cases, the task waits in the state IN_IO, and waking it cancels the operations.
  * A poll takes no data, so nothing is lost if a descriptor becomes ready at the same moment as another case.
  */
@@ -57,7 +57,7 @@ static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
 }
 
 /*
- * What a kind of case does. A case without a list (NONE, TIME, TICK, POLL) has `check`, `happens`, and `time` if time
+ * What a kind of case does. A case without a list (NONE, TICK, POLL) has `check`, `happens`, and `time` if time
  * alone makes it happen. A case with a list has `check`, `happens`, and the fields from latch_at on; latch_at and
  * list_at are offsets in its object.
  */
@@ -148,21 +148,7 @@ static bool never_happens(const verge__selection *selection, verge_case *one, ui
     return false;
 }
 
-/* ---- times and ticks ---- */
-
-static int check_time(verge__selection *selection, const verge_case *one) {
-    return verge__is_duration(selection->self, one->time_ns) ? -EINVAL : 0;
-}
-
-static uint64_t time_of(const verge_case *one) {
-    return one->time_ns;
-}
-
-static bool time_has_come(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
-    (void)selection;
-    one->result = 0;
-    return one->time_ns <= now_ns;
-}
+/* ---- ticks ---- */
 
 static int check_object(verge__selection *selection, const verge_case *one) {
     (void)selection;
@@ -300,7 +286,6 @@ static bool always_waits(const verge__selection *selection, const verge_case *on
 
 static const verge__case_type types[] = {
     [VERGE_CASE_NONE] = {.check = check_nothing, .happens = never_happens},
-    [VERGE_CASE_TIME] = {.check = check_time, .happens = time_has_come, .time = time_of},
     [VERGE_CASE_TICK] = {.check = check_object, .happens = take_tick, .time = time_of_tick},
     [VERGE_CASE_POLL] = {.check = check_poll, .happens = poll_at_once},
     [VERGE_CASE_RECEIVE] = {.check = check_channel,

@@ -76,8 +76,6 @@ static bool case_must_wait(const verge_case *one, uint64_t now_ns) {
         return *one->position == world.broadcast_count;
     case VERGE_CASE_TICK:
         return ((const verge_interval *)one->object)->deadline_ns >= now_ns;
-    case VERGE_CASE_TIME:
-        return one->time_ns >= now_ns;
     default:
         return true;
     }

@@ -143,7 +143,8 @@ static intptr_t reads(void *argument) {
 
 static intptr_t selects(void *argument) {
     int item;
-    verge_case cases[] = {verge_case_receive(empty, &item), verge_case_time(verge_deadline_after(6 * SECOND))};
+    verge_interval once;
+    verge_case cases[] = {verge_case_receive(empty, &item), case_at(&once, verge_deadline_after(6 * SECOND))};
     (void)argument;
     return verge_select(cases, COUNT_OF(cases), VERGE_NEVER);
 }
@@ -569,7 +570,8 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
 
     /* A select that waits for a task but returns another case has not joined the task. */
     verge_task *passed_over = spawn(ends_after, (void *)(uintptr_t)(2 * SECOND));
-    verge_case cases[] = {verge_case_join(passed_over, NULL), verge_case_time(verge_now() + SECOND)};
+    verge_interval once;
+    verge_case cases[] = {verge_case_join(passed_over, NULL), case_at(&once, verge_now() + SECOND)};
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1);
     CHECK_EQUAL(verge_sleep(2 * SECOND), 0);
     CHECK_EQUAL(unjoined(), 2);

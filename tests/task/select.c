@@ -152,19 +152,19 @@ struct expectation {
     uint64_t after_ns;
 };
 
-enum { RECEIVE, SEND, CONDITION, TICK, TIME, CASE_COUNT };
+enum { RECEIVE, SEND, CONDITION, TICK, ONCE, CASE_COUNT };
 
 static intptr_t waits_for_each(void *argument) {
     static const struct expectation expectations[] = {
         {sends_later, 1, RECEIVE, 0, 100}, {receives_later, 8, SEND, 0, 100}, {signals_later, 3, CONDITION, 0, 100},
-        {NULL, 0, TICK, 0, 600},           {NULL, 0, TIME, 0, 600},           {closes_later, 2, RECEIVE, -EPIPE, 100},
+        {NULL, 0, TICK, 0, 600},           {NULL, 0, ONCE, 0, 600},           {closes_later, 2, RECEIVE, -EPIPE, 100},
     };
     struct scene *scene = argument;
     for (size_t i = 0; i < COUNT_OF(expectations); i++) {
         const struct expectation *expected = &expectations[i];
         const uint64_t start_ns = verge_now();
         uint64_t item = 0, other = 9;
-        verge_interval interval;
+        verge_interval interval, once;
         verge_tick tick = {0};
         fill(scene->out, 8);
         CHECK_EQUAL(
@@ -175,7 +175,7 @@ static intptr_t waits_for_each(void *argument) {
             verge_case_send(scene->out, &other),
             verge_case_condition(&scene->condition, &scene->mutex),
             verge_case_tick(&interval, &tick),
-            verge_case_time(start_ns + (expected->index == TIME ? 600 : 700)),
+            case_at(&once, start_ns + (expected->index == ONCE ? 600 : 700)),
         };
         CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
         verge_task *helper = expected->helper != NULL ? spawn(expected->helper, scene) : NULL;
@@ -252,9 +252,10 @@ static intptr_t gives_up(void *argument) {
     struct scene *scene = argument;
     uint64_t item = 0;
     verge_deadline scope;
+    verge_interval once;
     fill(scene->out, 1);
     verge_case cases[] = {verge_case_receive(scene->in, &item), verge_case_send(scene->out, &item),
-                          verge_case_time(verge_now() + 100)};
+                          case_at(&once, verge_now() + 100)};
     CHECK_EQUAL(verge_select(cases, 3, verge_now() + 60), -ETIMEDOUT);
     CHECK_EQUAL(verge_now(), 60);
     CHECK_EQUAL(verge_deadline_push(&scope, 90), 0);
@@ -384,7 +385,8 @@ static intptr_t polls(void *argument) {
     sender = spawn_on(0, sends_later, scene);
     CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), 1);
     CHECK_EQUAL(join(sender), 1);
-    verge_case others[] = {verge_case_poll(pairs[0].near, POLLIN), verge_case_time(verge_deadline_after(MS)),
+    verge_interval once;
+    verge_case others[] = {verge_case_poll(pairs[0].near, POLLIN), case_at(&once, verge_deadline_after(MS)),
                            verge_case_poll(-1, POLLIN)};
     CHECK_EQUAL(verge_select(others, 2, VERGE_NEVER), 1);
     others[1] = (verge_case){0};

@@ -85,8 +85,8 @@ static bool must_wait(const struct player *player, const verge_case *one, uint64
     }
     case VERGE_CASE_JOIN:
         return !player->child_has_ended[one->object == player->children[0] ? 0 : 1];
-    case VERGE_CASE_TIME:
-        return one->time_ns >= now_ns;
+    case VERGE_CASE_TICK:
+        return ((const verge_interval *)one->object)->deadline_ns >= now_ns;
     default:
         return true;
     }
@@ -152,7 +152,8 @@ static intptr_t child_main(void *argument) {
     return (intptr_t)((size_t)child.parent->index * 10 + child.index);
 }
 
-static verge_case random_case(struct player *player, uint32_t *item, uint32_t *received, intptr_t *joined) {
+static verge_case random_case(struct player *player, uint32_t *item, uint32_t *received, intptr_t *joined,
+                              verge_interval *once) {
     verge_channel *channel = world.channels[below(player, world.channel_count)];
     switch (below(player, 8)) {
     case 0:
@@ -168,7 +169,7 @@ static verge_case random_case(struct player *player, uint32_t *item, uint32_t *r
         return child != NULL ? verge_case_join(child, joined) : (verge_case){0};
     }
     default:
-        return verge_case_time(verge_now() + below(player, 6));
+        return case_at(once, verge_now() + below(player, 6));
     }
 }
 
@@ -194,11 +195,12 @@ static int plain_call(const verge_case *one, uint64_t deadline_ns) {
     case VERGE_CASE_JOIN:
         return verge_task_join(one->object, one->item, deadline_ns);
     default:
-        return verge_sleep_until(one->time_ns < deadline_ns ? one->time_ns : deadline_ns);
+        return verge_interval_wait(one->object, one->item, deadline_ns);
     }
 }
 
-static void account(struct player *player, const verge_case *one, uint32_t item, uint32_t received, intptr_t joined) {
+static void account(struct player *player, const verge_case *one, uint32_t item, uint32_t received, intptr_t joined,
+                    uint64_t time_ns) {
     if (one->result != 0) {
         CHECK(one->result == -EPIPE && world.is_closed[channel_index(one->object)]);
     } else if (one->kind == VERGE_CASE_RECEIVE) {
@@ -209,7 +211,7 @@ static void account(struct player *player, const verge_case *one, uint32_t item,
     } else if (one->kind == VERGE_CASE_JOIN) {
         has_joined(player, one->object, joined);
     } else {
-        CHECK(one->kind == VERGE_CASE_TIME && verge_now() >= one->time_ns);
+        CHECK(one->kind == VERGE_CASE_TICK && verge_now() >= time_ns);
     }
 }
 
@@ -237,12 +239,14 @@ static void play_round(struct player *player) {
     uint32_t item = player->index * ROUNDS + player->sent_count, received = 0;
     intptr_t joined = -1;
     verge_case cases[CASES_MAX];
+    verge_interval once[CASES_MAX];
+    uint64_t times_ns[CASES_MAX] = {0};
     const size_t count = 1 + below(player, CASES_MAX);
-    const bool tries = below(player, 8) == 0, is_one = count == 1 && below(player, 2) == 0;
+    const bool tries = below(player, 8) == 0, is_plain = count == 1 && below(player, 2) == 0;
     for (size_t i = 0; i < count; i++) {
-        cases[i] = random_case(player, &item, &received, &joined);
+        cases[i] = random_case(player, &item, &received, &joined, &once[i]);
+        times_ns[i] = cases[i].kind == VERGE_CASE_TICK ? once[i].deadline_ns : 0;
     }
-    const bool is_plain = is_one && !(tries && cases[0].kind == VERGE_CASE_TIME); /* a sleep has no deadline */
     player->wait.deadline_ns = tries ? 0 : verge_now() + below(player, 8);
     memcpy(player->wait.cases, cases, sizeof(cases));
     player->wait.count = count;
@@ -255,9 +259,6 @@ static void play_round(struct player *player) {
     if (is_plain) {
         cases[0].result = plain_call(&cases[0], player->wait.deadline_ns);
         index = cases[0].result == -ETIMEDOUT || cases[0].result == -ECANCELED ? cases[0].result : 0;
-        if (index == 0 && cases[0].kind == VERGE_CASE_TIME && cases[0].time_ns > player->wait.deadline_ns) {
-            index = -ETIMEDOUT;
-        }
     } else {
         index = verge_select(cases, count, player->wait.deadline_ns);
     }
@@ -268,7 +269,7 @@ static void play_round(struct player *player) {
         check_error(player, index, count);
     } else {
         world.selected += !is_plain;
-        account(player, &cases[index], item, received, joined);
+        account(player, &cases[index], item, received, joined, times_ns[index]);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "support/random.h"
 #include "support/spawn.h"
 #include "task/context.h"
+#include "verge/sync.h"
 #include "verge/task.h"
 
 #define US UINT64_C(1000)
@@ -89,6 +90,12 @@ static inline intptr_t run_with(verge_runtime_options options, verge_task_functi
 
 static inline intptr_t run_tasks(uint32_t worker_count, verge_task_function function, void *argument) {
     return run_with(runtime_options(worker_count), function, argument);
+}
+
+/* A case of a select that is chosen at this time. */
+static inline verge_case case_at(verge_interval *interval, uint64_t time_ns) {
+    CHECK_EQUAL(verge_interval_init(interval, time_ns, UINT64_C(1) << 62, VERGE_INTERVAL_SKIP), 0);
+    return verge_case_tick(interval, NULL);
 }
 
 /* As run_with, but in virtual time that begins at start_ns, with a precision of 1 ns. Returns the time at the end. */

@@ -92,7 +92,6 @@ static int select_first(uint64_t deadline_ns) {
         verge_case_receive(all.empty, &item),
         verge_case_send(all.full, &item),
         verge_case_join(all.sleeper, NULL),
-        verge_case_time(verge_deadline_after(HOUR)),
         verge_case_tick(&all.interval, NULL),
         verge_case_condition(&all.condition, &all.held),
         verge_case_next(all.broadcast, &position, &item),

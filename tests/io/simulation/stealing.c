@@ -137,11 +137,16 @@ static void wait_for_bytes(struct stream *stream) {
         result = verge_poll(stream->pair.near, POLLIN, deadline_ns);
         CHECK(result == -ETIMEDOUT || (result > 0 && (result & POLLIN) != 0));
     } else {
-        verge_case cases[] = {verge_case_poll(stream->pair.near, POLLIN), verge_case_time(deadline_ns)};
+        verge_case cases[2] = {verge_case_poll(stream->pair.near, POLLIN)};
+        verge_interval once;
+        if (deadline_ns != VERGE_NEVER) {
+            CHECK(verge_interval_init(&once, deadline_ns, HOUR, VERGE_INTERVAL_SKIP) == 0);
+            cases[1] = verge_case_tick(&once, NULL);
+        }
         const uint64_t outer_ns = random_deadline();
         result = verge_select(cases, 2, outer_ns);
         CHECK(result == 0 || result == 1 || (result == -ETIMEDOUT && verge_now() >= outer_ns));
-        result = result == 1 && deadline_ns != VERGE_NEVER ? -ETIMEDOUT : 0;
+        result = result == 1 ? -ETIMEDOUT : 0;
     }
     if (result == -ETIMEDOUT) {
         note_timeout(stream, deadline_ns);
