@@ -349,7 +349,7 @@ typedef struct verge_durable_request {
  * call returns -EEXIST whatever on_conflict says: if request->id is the id of another timer; and in a handler with a
  * transaction, if the key is that of its own timer, which recurs, or of another timer of the batch, which has not
  * ended. -EINVAL: a field makes no sense, the shard of the id does not exist, the rule cannot be read
- * (verge_recurrence_explain says why), or this machine does not have its time zone. -EPROTO: for rules, call
+ * (verge_recurrence_parse says why), or this machine does not have its time zone. -EPROTO: for rules, call
  * verge_durable_contract first, since older programs would lose them. -ENAMETOOLONG: the key is too long. -EMSGSIZE:
  * the payload is too large. -EOVERFLOW: due_ns is above 2^63 - 1 (April 2262), or delay_ns or period_ns is above
  * 2^61 - 1 (73 years).

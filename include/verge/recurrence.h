@@ -5,7 +5,7 @@
  *
  *     verge_recurrence rule;
  *     verge_zone *zone;
- *     verge_recurrence_parse("0 9 * * mon-fri Europe/Berlin", &rule);
+ *     verge_recurrence_parse("0 9 * * mon-fri Europe/Berlin", &rule, NULL, 0);
  *     verge_zone_open(rule.zone, NULL, &zone);
  *     next_ns = verge_recurrence_next(&rule, zone, now_ns);
  *
@@ -66,12 +66,10 @@ typedef struct verge_recurrence {
 } verge_recurrence;
 
 /* Reads a rule. It does not check whether its zone exists: verge_zone_open does. -EINVAL: the text is not a rule, or
- * the rule never comes ("0 0 30 2 *"); see verge_recurrence_explain. */
-VERGE_API VERGE_MUST_USE int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence);
-
-/* Writes a sentence that says why verge_recurrence_parse refuses this text, and returns 0 or the same error. The
- * sentence is cut to the size. It is empty if there is nothing to say. */
-VERGE_API int verge_recurrence_explain(const char *rule, char *text, size_t size);
+ * the rule never comes ("0 0 30 2 *"). Then why gets a sentence with the reason, cut to size bytes; otherwise it is
+ * empty. why may be NULL. */
+VERGE_API VERGE_MUST_USE int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence, char *why,
+                                                    size_t size);
 
 typedef struct verge_zone verge_zone;
 

@@ -86,7 +86,7 @@ static int refuse_rule(verge_durable *durable, const char *text, int error) {
     char why[VERGE__WORDS_MAX];
     verge_recurrence rule;
     verge_zone *zone = NULL;
-    if (verge_recurrence_explain(text, why, sizeof(why)) != 0 || verge_recurrence_parse(text, &rule) != 0) {
+    if (verge_recurrence_parse(text, &rule, why, sizeof(why)) != 0) {
         return verge__refuse(durable, error, "%s", why);
     }
     const bool has_zone = verge_zone_open(rule.zone, NULL, &zone) == 0;

@@ -7,7 +7,7 @@
 #include "verge/recurrence.h"
 
 static int read_rule(const char *text, verge_recurrence *rule, verge_zone **ret_zone) {
-    int error = verge_recurrence_parse(text, rule);
+    int error = verge_recurrence_parse(text, rule, NULL, 0);
     if (error == 0) {
         error = verge_zone_open(rule->zone, NULL, ret_zone);
     }

@@ -340,12 +340,8 @@ static int parse(const char *text, verge__explanation why, verge_recurrence *ret
     return error;
 }
 
-int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence) {
-    const verge__explanation nobody = {.text = NULL};
-    return ret_recurrence == NULL ? -EINVAL : parse(rule, nobody, ret_recurrence);
-}
-
-int verge_recurrence_explain(const char *rule, char *text, size_t size) {
-    verge_recurrence recurrence;
-    return parse(rule, verge__explanation_to(text, size), &recurrence);
+int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence, char *why, size_t size) {
+    const verge__explanation explanation = verge__explanation_to(why, size);
+    return ret_recurrence == NULL ? verge__explain(explanation, "there is no place for the rule: the pointer is NULL")
+                                  : parse(rule, explanation, ret_recurrence);
 }

@@ -51,10 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     }
     text[length] = '\0';
     verge_recurrence rule = {.days = 0};
-    const int error = verge_recurrence_parse(text, &rule);
+    const int error = verge_recurrence_parse(text, &rule, why, sizeof(why));
     FUZZ_CHECK(error == 0 || error == -EINVAL, "an error that is none of parse's");
-    /* NOLINTNEXTLINE(readability-suspicious-call-argument) */
-    FUZZ_CHECK(verge_recurrence_explain(text, why, sizeof(why)) == error, "parse and explain differ");
     FUZZ_CHECK((error == 0) == (why[0] == '\0'), "refused without a reason, or not refused and yet a reason");
 
     verge_zone *zone = NULL;

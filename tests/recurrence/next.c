@@ -24,7 +24,7 @@ static uint64_t utc_ns(const char *text) {
 static void assert_comes(const char *text, const char *after, const char *const *expected) {
     verge_recurrence rule;
     verge_zone *zone = NULL;
-    assert_int_equal(verge_recurrence_parse(text, &rule), 0);
+    assert_int_equal(verge_recurrence_parse(text, &rule, NULL, 0), 0);
     assert_int_equal(verge_zone_open(rule.zone, NULL, &zone), 0);
     uint64_t time_ns = utc_ns(after);
     for (; *expected != NULL; expected++) {
@@ -94,7 +94,7 @@ static void test_other_times(void **state) {
     COMES("0 12 1 1,7 * Europe/Berlin", "2099-01-01 12:00", "2099-07-01 10:00", "2100-01-01 11:00");
     verge_recurrence rule;
     verge_zone *zone = NULL;
-    assert_int_equal(verge_recurrence_parse("0 12 * * *", &rule), 0);
+    assert_int_equal(verge_recurrence_parse("0 12 * * *", &rule, NULL, 0), 0);
     assert_int_equal(verge_zone_open("Africa/Monrovia", NULL, &zone), 0);
     assert_int_equal(verge_recurrence_next(&rule, zone, 0), UINT64_C(45870000000000)); /* 12:44:30 */
     assert_int_equal(verge_recurrence_next(&rule, zone, 999999999), UINT64_C(45870000000000));
@@ -106,7 +106,7 @@ static void test_no_time(void **state) {
     verge_recurrence rule = {.days = 1};
     assert_int_equal(verge_recurrence_next(NULL, NULL, 0), VERGE_NEVER);
     assert_int_equal(verge_recurrence_next(&rule, NULL, 0), VERGE_NEVER); /* parse did not make it */
-    assert_int_equal(verge_recurrence_parse("* * * * *", &rule), 0);
+    assert_int_equal(verge_recurrence_parse("* * * * *", &rule, NULL, 0), 0);
     assert_int_equal(verge_recurrence_next(&rule, NULL, VERGE_NEVER), VERGE_NEVER);
     assert_int_equal(verge_recurrence_next(&rule, NULL, INT64_MAX), VERGE_NEVER);
     const uint64_t last_ns = verge_recurrence_next(&rule, NULL, INT64_MAX - UINT64_C(60000000000));

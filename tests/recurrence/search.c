@@ -176,7 +176,7 @@ static size_t index_of(uint64_t time_ns, int64_t first) {
 static size_t compare(const struct rule *rules, size_t r, const verge_zone *zone, int64_t first, size_t count,
                       struct verge_test_random *random) {
     verge_recurrence recurrence;
-    assert_int_equal(verge_recurrence_parse(rules[r].text, &recurrence), 0);
+    assert_int_equal(verge_recurrence_parse(rules[r].text, &recurrence, NULL, 0), 0);
     size_t compared = 0;
     size_t after = 0;
     while (after < count && compared < DENSE_MAX) {
@@ -244,7 +244,7 @@ static void compare_zone(const char *name, int64_t first_year, uint64_t seed) {
     while (rule_count < RULES_MAX) {
         verge_recurrence unused;
         make_rule(&random, &rules[rule_count]);
-        if (verge_recurrence_parse(rules[rule_count].text, &unused) == 0) { /* February 30 is refused */
+        if (verge_recurrence_parse(rules[rule_count].text, &unused, NULL, 0) == 0) { /* February 30 is refused */
             rule_count++;
         }
     }

@@ -130,7 +130,7 @@ static void test_broken_files(void **state) {
     const size_t size = read_berlin(good, sizeof(good));
     size_t accepted = 0;
     verge_recurrence rule;
-    assert_int_equal(verge_recurrence_parse("30 2 * * *", &rule), 0);
+    assert_int_equal(verge_recurrence_parse("30 2 * * *", &rule, NULL, 0), 0);
     for (size_t i = 0; i < 20000; i++) {
         const size_t cut = i <= size ? i : size;
         uint8_t *bytes = malloc(cut + 1);
