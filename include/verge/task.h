@@ -190,8 +190,6 @@ VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 VERGE_API VERGE_MUST_USE int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id);
 VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t worker_id);
 
-VERGE_API uint64_t verge_runtime_now(const verge_runtime *runtime);
-
 typedef struct verge_runtime_stats {
     size_t struct_size; /* set by the caller */
     uint64_t tasks;     /* that have not ended */

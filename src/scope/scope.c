@@ -94,7 +94,8 @@ static int create_runtime(verge_scope *scope) {
     options.allocator = &scope->allocator;
     const int error = verge_runtime_create(&options, &scope->runtime);
     if (error == 0) {
-        scope->began_ns = verge_runtime_now(scope->runtime);
+        const verge_clock clock = verge_clock_monotonic(); /* that of the runtime */
+        scope->began_ns = clock.now_ns(clock.context);
     }
     return error;
 }

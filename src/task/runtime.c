@@ -230,7 +230,3 @@ int verge_runtime_destroy(verge_runtime *runtime) {
     free_runtime(runtime);
     return 0;
 }
-
-uint64_t verge_runtime_now(const verge_runtime *runtime) {
-    return runtime != NULL ? verge__clock_now(&runtime->clock) : 0;
-}

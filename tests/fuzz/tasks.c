@@ -633,7 +633,7 @@ static uint64_t run(const uint8_t *bytes, size_t byte_count) {
     if (error == 0) {
         const int result = verge_runtime_run(world.runtime, warden, &world.actors[WARDEN], NULL);
         FUZZ_CHECK(result == 0 || (result == -ENOMEM && world.memory.failures != 0), "run");
-        trace(verge_runtime_now(world.runtime));
+        trace(world.clock.now_ns);
         if (result == 0) {
             look_back();
         }
