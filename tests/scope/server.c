@@ -282,9 +282,12 @@ static void options_that_are_wrong(void **state) {
     (void)state;
     verge_scope_options options = {.struct_size = sizeof(options)};
     verge_scope *other = NULL;
+    char text[128];
     assert_int_equal(verge_scope_create(NULL, NULL, NULL, NULL), -EINVAL);
     options.struct_size = sizeof(size_t) - 1;
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
+    assert_int_equal(verge_scope_options_explain(&options, text, sizeof(text)), -EINVAL);
+    assert_non_null(strstr(text, ": it has to be the size of the options"));
     options.struct_size = sizeof(options);
     options.address = "tcp:nowhere";
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
