@@ -231,8 +231,8 @@ static void receive_orphans(verge_worker *worker) {
 }
 
 /* Whether a received record is a timer that is too late for its tick: this worker has taken the tick, or it belongs to
- * the wave in progress. Such timers run in the order of their deadlines (G5). They are not filed anew, but stay LINKED,
- * in a chain. */
+ * the wave in progress. Such timers are not filed anew, but stay LINKED, in a chain. Those that are received together
+ * run in the order of their deadlines (G5). */
 static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
     return verge__word_state(verge__word_load(timer)) == VERGE__SCHEDULED &&
            verge__worker_is_late(worker, verge__worker_tick(worker, verge__timer_deadline(timer)));

@@ -3,7 +3,8 @@
  * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs timers that are due, one batch at most.
  *
  * Due timers run in waves. A wave first runs the timers that came too late for their tick: those that other threads
- * sent, by deadline, and then those that were started here. Then it runs the ticks up to the time at which the wave
+ * sent, and then those that were started here. Of those that other threads sent, the ones received at one time are
+ * sorted by deadline, and the ones received earlier run first. Then the wave runs the ticks up to the time at which it
  * began. If a callback starts a timer for now or the past, that timer belongs to the next wave. A pass runs callbacks
  * of only one wave. So a timer waits only for timers that were due before it, however many start themselves again, and
  * however small the batch is.

@@ -11,7 +11,8 @@
  *               keeps its place for the next start. Any other thread sends the record to the owner through the inbox
  *   reset       writes the deadline (reset.c). If it is earlier than before, the owner files the node anew. If another
  *               thread resets the timer, the record goes through the owner's inbox for that
- *   leave       all timers of a worker go to the inboxes of the others or, without any, to the orphans (leave.c)
+ *   leave       all timers of a worker go to the inboxes of the other workers. If there are no others, they go to the
+ *               orphans (leave.c)
  *
  * The wheel of a worker is a calendar (calendar/calendar.h), the part of the single-threaded wheel that files nodes
  * by tick. All workers share the table of records. The word of a record says in whose wheel it is (record.h).
@@ -135,7 +136,7 @@ struct verge_worker {
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
     uint32_t overdue_left; /* how many of them belong to this wave */
     uint64_t now_ns;       /* when the last pass began or, if later, its last callback returned */
-    uint64_t rescued_ns;   /* now_ns of the last other worker that took ticks here (rescue.c) */
+    uint64_t rescued_ns;   /* the latest now_ns of other workers when they took ticks here (rescue.c) */
     uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
     uint32_t same_count;   /* reads of this same published_ns, since the worker last read the clock */
     uint32_t busy_count;   /* reads of the time, since it last waited or wanted the metronome */

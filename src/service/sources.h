@@ -5,8 +5,8 @@
  *
  *   source    see service/observe.h. When a source has had no timer for a while, the scope's thread frees its number
  *             for another key.
- *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected. 0: there is
- *             no client. A worker notices a change in its next pass.
+ *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected, and for 5 s
+ *             after that. Then it becomes 0. A worker notices a change in its next pass.
  *   poke      the scope's thread pokes a worker 64 times a second, at random moments: it asks for samples of the
  *             worker's next 256 starts, 256 cancels and 256 firings.
  *   sample    an event that was counted for its source. If there are few events, each is a sample; if there are many,
@@ -17,7 +17,7 @@
  * waits, so the next few events would always be the first ones of a burst. If a worker has fewer than 16,000 events a
  * second, each event has a chance to be sampled.
  *
- * Cost. While there is no client, no call counts anything by source, and the short ways of start and cancel contain no
+ * Cost. While `look` is 0, no call counts anything by source, and the short ways of start and cancel contain no
  * test for it. A poke switches the short ways of a worker off (short_way_service). Then start and cancel go the long
  * way, which counts. After 256 events, the long way switches the short ways on again. So at most 16,384 starts a second
  * take longer, of the millions that a busy worker makes.
