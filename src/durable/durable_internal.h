@@ -348,8 +348,8 @@ int verge__window_init(verge__window *window, const verge_durable_options *optio
 void verge__window_end(verge__window *window);
 uint32_t verge__window_find(const verge__window *window, uint64_t id);
 /* Adds a hint for a row, or moves the hint of the row. Without room for a new hint, sets a cut. is_told: the row was
- * committed just now (by verge_durable_start_in: or will be). Otherwise the row may be old: a scan has read it some
- * time ago. */
+ * committed just now (or will be, in a transaction of the caller's). Otherwise the row may be old: a scan has read it
+ * some time ago. */
 void verge__window_add(verge_durable *durable, uint64_t id, uint64_t due_ns, uint32_t handler, bool is_told);
 /* Returns whether there is room for rows that were cut off. *ret_first is the first of these rows. */
 bool verge__window_find_room(const verge_durable *durable, verge__cut *ret_first);

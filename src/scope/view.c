@@ -380,14 +380,14 @@ static void set_details(verge__service_view *view) {
 }
 
 static void forget_details(verge__service_view *view, uint64_t now_ns) {
-    bool is_any = false;
+    bool were_any = false;
     for (size_t k = 0; k < VERGE__DETAILS_MAX; k++) {
         verge__detail_want *want = &view->wants[k];
+        were_any = were_any || want->until_ns != 0;
         want->until_ns = now_ns < want->until_ns ? want->until_ns : 0;
-        is_any = is_any || want->until_ns != 0;
     }
-    if (is_any) {
-        set_details(view); /* there may be new sources with the same name */
+    if (were_any) {
+        set_details(view); /* a want may have ended, and there may be new sources with the same name */
     }
 }
 
