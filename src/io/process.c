@@ -163,7 +163,7 @@ static void close_child(running_program *child) {
     close_fd(&child->pidfd);
 }
 
-/* ---- its beginning ---- */
+/* ---- starting the program ---- */
 
 static int set_streams(const running_program *child, posix_spawn_file_actions_t *actions) {
     int error = 0;
@@ -217,7 +217,7 @@ static intptr_t spawn(void *argument) {
     return 0;
 }
 
-/* ---- its end ---- */
+/* ---- ending the program ---- */
 
 static void reap(running_program *child) {
     const int result = reap_ended(child->pid, &child->status);
@@ -324,7 +324,7 @@ static void end_child(running_program *child) {
     }
 }
 
-/* ---- between ---- */
+/* ---- while the program runs ---- */
 
 /* As write(2), but without the SIGPIPE of a program that has closed its input. */
 static ssize_t write_without_sigpipe(int fd, const void *buffer, size_t size) {

@@ -47,7 +47,7 @@ _Static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &
 
 typedef struct watched_file {
     verge__list waiting;
-    bool is_known; /* the kernel has its interest, as far as we know */
+    bool is_known; /* the kernel has its interest, unless the file was closed since */
     bool is_tcp;   /* for TCP, a short read means that nothing is left */
     bool naps;
     bool is_steady;        /* its interest in reading is edge-triggered, and stays */

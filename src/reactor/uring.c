@@ -37,7 +37,8 @@ enum { ENTRY_COUNT_DEFAULT = 256, COMPLETIONS_PER_ENTRY = 8, COLLECT_BATCH = 64,
 
 enum { USER_DATA_WAKE = 1, USER_DATA_CANCEL = 2 };
 
-static const uint64_t retry_after_ns = 1000000; /* when the kernel takes no more submissions for now; and for U3 */
+/* After this time the reactor submits again, if the kernel took no submissions, and cancels again (U3). */
+static const uint64_t retry_after_ns = 1000000;
 
 typedef struct uring_reactor {
     verge__reactor reactor;

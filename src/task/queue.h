@@ -7,7 +7,7 @@
 
 #include "task/task.h"
 
-/* What an inbox holds when its runner has left, or is not open yet. */
+/* What an inbox holds when its runner has left, or was added during a run and its thread has not begun. */
 extern verge_task verge__inbox_closed;
 
 /* Puts a task that is READY, or in IO_CANCEL, into the inbox of its runner, and wakes the runner if it waits. */

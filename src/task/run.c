@@ -42,8 +42,7 @@ static bool report(verge__runner *runner, int error) {
     return runs;
 }
 
-/* The cleanup handler of a thread that ends in a task (lost.c). If another task ends the thread while this handler
- * runs, the handler is called once more. */
+/* The cleanup handler of a thread that ends in a task (lost.c). The worker retires: it runs no more tasks. */
 static void retire_lost(void *argument) {
     verge__runner *runner = argument;
     verge__lose_running_task();
@@ -225,7 +224,8 @@ static void end_run(verge_runtime *runtime) {
     set_stage(runtime, VERGE__RUNTIME_IDLE);
 }
 
-/* As retire_lost, for the thread of worker 0: this handler also ends the run. */
+/* As retire_lost, for the thread of worker 0: this handler runs the tasks that are left, and ends the run. If one of
+ * these tasks ends the thread, too, the handler is called once more. */
 static void end_lost(void *argument) {
     verge__task_run *run = argument;
     verge_runtime *runtime = run->runtime;

@@ -20,7 +20,7 @@
 /* The alternate signal stack of a thread that runs tasks (overflow.c). */
 typedef struct verge__overflow_stack {
     bool is_on;
-    void *alternate; /* NULL: the thread had one already, or there was no memory */
+    void *alternate; /* NULL: overflows are not reported, the thread had one already, or there was no memory */
     size_t alternate_size;
 } verge__overflow_stack;
 
@@ -60,7 +60,7 @@ typedef struct verge__runner {
     verge__searching search;
 
     /* From any thread. */
-    verge_task *_Atomic inbox; /* linked, the last posted first; verge__inbox_closed: it has left, or is not open yet */
+    verge_task *_Atomic inbox; /* linked, the last posted first; or verge__inbox_closed (queue.h) */
     _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
     _Atomic bool attention;    /* something has changed that the loop must see (verge__runner_alert) */
     _Atomic bool is_retiring;

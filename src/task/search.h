@@ -40,11 +40,11 @@
  * was posted there while it searched was not offered to another runner.
  *
  * The cost of a search is bounded. If recent searches found many tasks, it looks up to 17 times, about a microsecond
- * apart; otherwise once. It leaves a queue of one or two tasks alone, since their owner usually runs them soon. If it
- * finds nothing, but the others are busy (their heads move) or have tasks, the runner naps: it sleeps for 50 us to 1.6
- * ms. During the nap it is still the one that searches, so it is not called for nothing. After the nap it also takes
- * from queues of one or two tasks, and from inboxes. If no head has moved and the others have no tasks, it parks, and
- * does nothing until it is called.
+ * apart; otherwise once. After a nap (see below), it looks once more. It leaves a queue of one or two tasks alone,
+ * since their owner usually runs them soon. If it finds nothing, but the others are busy (their heads move) or have
+ * tasks, the runner naps: it sleeps for 50 us to 1.6 ms. During the nap it is still the one that searches, so it is not
+ * called for nothing. After the nap it also takes from queues of one or two tasks, and from inboxes. If no head has
+ * moved and the others have no tasks, it parks, and does nothing until it is called.
  */
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H

@@ -16,7 +16,7 @@
  *       READY, or from IN_IO to IO_CANCEL) delivers it. So a task is in at most one queue, once, and a second wake-up
  *       changes nothing. If a task is woken while it is MOVING, the loop that moves it puts it into a queue, and the
  *       waking thread does not wait for that. A thread that has made a task READY, or has taken it out of a queue, has
- *       the task for itself: it may give the task to another runner.
+ *       the task for itself: it may give the task to another runner, unless the task is live (ring.h, R3).
  *   J2  A mutex, a channel and so on give something to a waiting task under a lock. The giving thread claims the task
  *       before it releases that lock. A task that was woken for another reason (time, cancellation) takes the lock
  *       before it decides what to return. There it sees whether it was given something, and from then on it is not

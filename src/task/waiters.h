@@ -46,7 +46,8 @@ typedef struct verge__waiter {
 int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns);
 void verge__plain_wake(verge__waiter *waiter);
 
-/* ends[0] is the first, ends[1] the last: a verge__list. */
+/* `ends` is a list of waiters, such as mutex->waiting: ends[0] is the link of the first waiter, ends[1] that of the
+ * last, as in a verge__list. */
 
 static inline void verge__waiters_append(void **ends, verge__waiter *waiter) {
     verge__list_append((verge__list *)(void *)ends, &waiter->link);
