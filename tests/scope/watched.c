@@ -222,6 +222,15 @@ static uint64_t number_of(const char *event, const char *field) {
     return strtoull(found + strlen(field), NULL, 10);
 }
 
+/* More figures that are wrong than the list of troubles has room for. */
+static size_t ask_for_troubles(void *context, verge_scope_figure *ret_figures, size_t count) {
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        ret_figures[i] = (verge_scope_figure){"no", VERGE_SCOPE_YES_NO, 0, 0, NULL};
+    }
+    return count;
+}
+
 /* Times are those of scope's own clock, so the test also holds on a busy machine. A look comes each quarter of a
  * second. The first look that comes a second after one that saw the callback run reports it. */
 static void a_stuck_callback_is_told_after_a_second(void **state) {
@@ -231,6 +240,10 @@ static void a_stuck_callback_is_told_after_a_second(void **state) {
     uint64_t before_ms = 0;
     assert_int_equal(verge_service_create(NULL, &service), 0);
     verge_scope *scope = peer_scope(service, NULL);
+    const verge_scope_panel_options troubles = {
+        .struct_size = sizeof(troubles), .name = "troubles", .ask = ask_for_troubles};
+    verge_scope_panel *panel = NULL;
+    assert_int_equal(verge_scope_add_panel(scope, &troubles, &panel), 0);
     static struct events events;
     events.fd = peer_connect(peer_port(scope));
     peer_send(events.fd, request);
@@ -247,6 +260,7 @@ static void a_stuck_callback_is_told_after_a_second(void **state) {
     assert_true(stuck_ms >= 1000);
     assert_true(before_ms < now_ms - stuck_ms + 1001); /* the event before came too early for a report */
     assert_non_null(strstr(event, "\"callback\":\"get_stuck\""));
+    assert_non_null(strstr(event, "\"troubles\":[{\"kind\":\"stuck\"")); /* before the figures of panels */
     atomic_store(&may_return, true);
     while (strstr(next_event(&events), "\"state\":\"stuck\"") != NULL) {
     }
