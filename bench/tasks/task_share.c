@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks on several workers. Ping-pong: two tasks send each other messages, on one worker, begun on two workers, and
- * pinned to two workers. Tree: a million tasks, each spawned and joined, on one worker and on two.
+ * Tasks on several workers. Ping-pong: two tasks send each other messages. There are three cases: both on the only
+ * worker; begun on different workers, and free to move; pinned to different workers. Tree: a million tasks, each
+ * spawned and joined, on one worker and on two.
  */
 #include <stdio.h>
 
@@ -81,7 +82,7 @@ int bench_task_pingpong(bool quick) {
     }
     (void)verge_runtime_destroy(single);
     (void)verge_runtime_destroy(pair);
-    printf("pingpong: two tasks and two channels, ns a message and its answer\n");
+    printf("pingpong: two tasks and two channels, ns for each message with its answer\n");
     printf("    one worker %.0f, begun on two workers %.0f, held on two by name %.0f\n", bench_median(&one),
            bench_median(&two), bench_median(&held));
     return bench_require("begun on two workers, us", bench_median(&two) / 1000, "<=", 1.0);
@@ -123,8 +124,8 @@ static intptr_t grow_branches(void *argument) {
 }
 
 struct growth {
-    double ns;     /* a task */
-    double cpu_ns; /* of all processors */
+    double ns;     /* for each task */
+    double cpu_ns; /* for each task, of all processors */
 };
 
 static double process_cpu_ns(void) {
@@ -161,7 +162,7 @@ int bench_task_tree(bool quick) {
            (unsigned long long)width, (unsigned long long)width);
     printf("    one worker %.0f (%.0f), two %.0f (%.0f)\n", bench_median(&one), bench_median(&one_cpu),
            bench_median(&two), bench_median(&two_cpu));
-    printf("    with two processors to itself, by the time that they took: %.2f times as fast\n",
+    printf("    estimated from processor time, as if nothing else used the two processors: %.2f times as fast\n",
            2 * bench_ratio(&one_cpu, &two_cpu));
     return bench_require("two workers to one", bench_ratio(&one, &two), ">=", 1.7);
 }

@@ -8,15 +8,16 @@
  * of pointers. The lower level is allocated as needed.
  *
  * Free records that no worker holds are in the pool, a list under a lock. A worker keeps some free records, and
- * exchanges many at once with the pool. Other threads take single records from the pool. A worker takes many new
- * records at once, which lie side by side. If the records of two workers alternated in memory, prefetching for one
- * worker would take cache lines from the other. (If they took 128 at once, two workers did 1.6 to 1.95 times the work
- * of one; with 1,024 at once, 2.0 times.)
+ * exchanges many at once with the pool. A start on another worker takes a single record from the pool. A worker takes
+ * many new records at once, which lie side by side. If the records of two workers alternated in memory, prefetching for
+ * one worker would take cache lines from the other. (If they took 128 at once, two workers did 1.6 to 1.95 times the
+ * work of one; with 1,024 at once, 2.0 times.)
  *
  * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
- * were stored (release). `known` and `fresh` are stored after that. A handle whose index is not below them was never
- * issued. A thread that made up a handle, and finds its index below `known`, sees an initialised record
- * (verge__table_has).
+ * were stored (release). Two counts are stored after that: `known`, of one segment, says how many of its records were
+ * handed out; `fresh`, of the table, is the first index that was never handed out. A handle was never issued if its
+ * index is not below `fresh`, or its offset not below `known` of its segment. A thread that made up a handle, and finds
+ * its offset below `known`, sees an initialised record (verge__table_has).
  */
 #ifndef VERGE_SRC_SERVICE_TABLE_H
 #define VERGE_SRC_SERVICE_TABLE_H
@@ -50,7 +51,7 @@ typedef struct verge__table {
     pthread_mutex_t lock;      /* for pool, pool_count and next */
     uint32_t pool;             /* free records, linked */
     _Atomic size_t pool_count; /* also read without the lock */
-    uint32_t next;             /* the first record that was never handed out */
+    uint32_t next;             /* as `fresh`, under the lock */
     _Atomic size_t bytes;
     const verge_allocator *allocator;
 } verge__table;
@@ -94,7 +95,8 @@ static inline const verge__table_part *verge__table_far_part(const verge__table 
     return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
 }
 
-/* The record of an index that was handed out. Relaxed, because the pointers were stored before the index got here. */
+/* The record of an index that was handed out. verge__table_part_at loads the segment's pointer relaxed: it was stored
+ * before the index got here. */
 static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
     const verge__table_part *part = verge__table_is_near(index)
                                         ? &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS]
@@ -138,8 +140,8 @@ static inline verge__timer *verge__table_find(const verge__table *table, verge_t
     return is_odd && verge__table_has(table, (uint32_t)handle, &timer) ? timer : NULL;
 }
 
-/* The error for a handle that no pending timer has, from its record's word. -ENOENT: the timer has ended. -EBADF: the
- * handle was never issued. */
+/* The error for a handle of no pending timer. `word` is that of the handle's record. -ENOENT: the timer has ended.
+ * -EBADF: the handle was never issued. */
 int verge__table_why_not(uint64_t word, verge_timer handle);
 
 /* The next index; skips the gaps. */

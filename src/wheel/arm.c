@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which deadlines a wheel accepts; a timer gets a deadline, and its node another place. */
+/* Decides which deadlines a wheel accepts. Gives a timer its deadline, and files its node anew where that is needed. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"
@@ -8,7 +8,7 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return 0;
     }
-    uint64_t target = verge__wheel_target(wheel); /* seen from now, also with a backlog */
+    uint64_t target = verge__wheel_target(wheel); /* it counts from now: with a backlog, the cursor is behind */
     uint64_t ahead = wheel->geometry.reach - 1;
     uint64_t last = wheel->geometry.end_tick - 1;
     uint64_t tick = target > last || ahead > last - target ? last : target + ahead;
@@ -93,7 +93,8 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
         verge__wheel_file(wheel, timer, tick);
         return 0;
     }
-    /* The timer comes out at the next poll; if a run is under way, at the first poll or run after it. */
+    /* The timer comes out at the next poll or run. But if a run is under way, it comes out after that run, or in an
+     * inner verge_loop_run. */
     verge__calendar_file_in(calendar, wheel->runs == 0 ? &wheel->past : &wheel->deferred, node);
     calendar->quiet_until = 0; /* W5 */
     verge__wheel_end_short_reach(wheel);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls do the same on both backends, and the same as the system calls. For every kind of file, read and write are
- * compared with the system calls on a file of the same kind with O_NONBLOCK. If these return EAGAIN, the calls wait.
+ * verge's calls do the same on both backends, and the same as the system calls. For every kind of file, verge_read,
+ * verge_write and the like are compared with the system calls on a file of the same kind with O_NONBLOCK. Where a
+ * system call returns EAGAIN, verge's call must wait until its deadline.
  */
 #define _GNU_SOURCE
 
@@ -119,12 +120,13 @@ static ptrdiff_t verge_call(int call, int fd, size_t size, uint64_t deadline_ns)
     }
 }
 
-/* Calls readv, writev and so on, as POSIX allows read and write of 0 bytes to return the same as these, or an error.
- * Exception: write of 0 bytes is tried first. */
+/* Returns the result that verge's call must have. It comes from readv, writev, preadv or pwritev, also for plain read
+ * and write: for 0 bytes, POSIX leaves open whether read and write look for errors. But a write of 0 bytes is done with
+ * write, and only if that fails with writev. */
 static ptrdiff_t system_call(int call, int fd, size_t size) {
     const struct iovec part = {.iov_base = bytes, .iov_len = size};
     const bool is_write = call >= WRITE;
-    const bool is_message = size == 0 && call == WRITE; /* an empty message is a message */
+    const bool is_message = size == 0 && call == WRITE; /* on a socket of messages, this sends an empty one */
     ssize_t result;
     if (call == PREAD || call == PWRITE) {
         result = is_write ? pwritev(fd, &part, 1, 0) : preadv(fd, &part, 1, 0);
@@ -138,11 +140,12 @@ static ptrdiff_t system_call(int call, int fd, size_t size) {
 
 struct answer {
     ptrdiff_t expected, result;
-    ptrdiff_t late; /* of a call that comes after its deadline, if the system call would wait */
+    ptrdiff_t
+        late; /* the result of a second call, whose deadline has passed; made if the system call returned EAGAIN */
     bool is_right;
 };
 
-/* Each call gets a new file, as some calls change the state of theirs. */
+/* Calls change the state of their files. So the system call has a file of its own, and each question new files. */
 static struct answer ask(int number, int call, size_t size, bool is_nonblocking) {
     const struct kind expected_of = open_kind(number), kind = open_kind(number);
     (void)fcntl(expected_of.fd, F_SETFL, fcntl(expected_of.fd, F_GETFL) | O_NONBLOCK);
@@ -164,8 +167,8 @@ static struct answer ask(int number, int call, size_t size, bool is_nonblocking)
     return answer;
 }
 
-/* Work on a thread of the kernel may take longer than the grace: then the virtual hour ends first. In this case all
- * calls are made again with a longer grace. */
+/* io_uring may do work on a thread of the kernel. If that takes longer than io_grace_ns, virtual time moves on, and the
+ * call reaches its deadline an hour later. Then all calls are made again with a longer io_grace_ns. */
 static bool has_more_grace, was_too_slow;
 
 static void compare(int number, int call, size_t size, bool is_nonblocking) {

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* Fails the test unless a text has the length that the function which wrote it returned. (An assertion with both that
- * function and strlen(text) as arguments would not do: the compiler may evaluate strlen first.) */
+/* Fails the test if strlen(text) is not `length`, the result of the function that wrote the text. (An assertion with
+ * that call and strlen(text) as arguments would not do: the compiler may evaluate strlen first.) */
 void exposition_expect_length(int length, const char *text);
 
 /* Returns NULL if the text is valid; otherwise what is wrong, in static memory. */

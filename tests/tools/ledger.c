@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a soak accepts correct events, and finds mistakes: all kinds but NOT_WAITED and VERDICT. */
+/* The ledger of `verge soak` (soak/ledger.h) finds nothing wrong in correct events, and finds each kind of mistake.
+ * (Not tested here: NOT_WAITED and VERDICT.) The allocator of `verge soak` fails as it is told to. */
 #include "soak/ledger.h"
 #include "soak/faulty_allocator.h"
 #include "support/cmocka.h"
@@ -93,8 +94,8 @@ static void what_is_right_is_found_right(void **state) {
     assert_int_equal(fixture.tally.ran, 2);
     assert_int_equal(fixture.tally.cancelled, 2);
     assert_int_equal(fixture.tally.handed_back, 1);
-    assert_int_equal(fixture.tally.runs, 4);   /* 0 once, 3 three times */
-    assert_int_equal(fixture.tally.resets, 3); /* 0 once, 3 twice by itself */
+    assert_int_equal(fixture.tally.runs, 4);   /* slot 0 ran once, slot 3 three times */
+    assert_int_equal(fixture.tally.resets, 3); /* slot 0 once; slot 3 twice, by itself */
 }
 
 static void a_timer_that_is_early_is_found(void **state) {
