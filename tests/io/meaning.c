@@ -140,8 +140,7 @@ static ptrdiff_t system_call(int call, int fd, size_t size) {
 
 struct answer {
     ptrdiff_t expected, result;
-    ptrdiff_t
-        late; /* the result of a second call, whose deadline has passed; made if the system call returned EAGAIN */
+    ptrdiff_t late; /* of a second call, after its deadline; made if the system call returned EAGAIN */
     bool is_right;
 };
 
