@@ -9,7 +9,7 @@ struct server {
     int listener;
     bool with_deadlines;
     uint32_t worker_count;
-    uint32_t placed_on; /* the worker of each connection's task; VERGE_WORKER_... */
+    uint32_t placed_on; /* where the task of a connection runs: VERGE_WORKER_HERE or VERGE_WORKER_ANY */
 };
 
 static struct server server;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/wheel/model.h - after the timed part of a case, replays its operations and compares with the log of firings.
+ * bench/wheel/model.h - after the timed part of a case, replays the operations of the case, and checks the log of
+ * firings against them.
  *
  * Each timer must fire exactly once or be cancelled, and fire neither early nor later than allowed. Any difference ends
  * the case with an error.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar/node.h - the node of a timer: its place in a list, and its deadline.
+ * calendar/node.h - the node of a timer: its links in a list, and its deadline.
  *
  *     head -> | next  pprev  deadline_ns | -> | next  pprev  deadline_ns | -> NULL
  *        ^------------'            ^---------------'
@@ -30,9 +30,10 @@ struct VERGE__MAY_ALIAS verge__node {
 };
 
 /*
- * In a calendar with places, there is a tag behind each node. If its highest bit is set, bits 1 to 62 are the node's
- * place: the tick for which it was filed last. So when the node gets a new deadline, its owner knows whether it can
- * stay where it is. Bit 0 is the owner's. If the highest bit is clear, the whole tag is.
+ * If a calendar has places (has_places in calendar.h), each node is followed by a tag in memory. If the tag's highest
+ * bit is set, bits 1 to 62 are the node's place: the tick for which it was filed last. So when the node gets a new
+ * deadline, its owner knows whether it can stay where it is. Bit 0 is the owner's. If the highest bit is clear, all
+ * bits are the owner's.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;

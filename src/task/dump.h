@@ -8,7 +8,8 @@
 /* Copies the name of a task, which may be empty. The caller keeps the task from ending meanwhile. */
 void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]);
 
-/* Starts a thread that watches the workers and dumps at the signal, if the options ask for one of these. */
+/* Starts a thread if the options ask for it: it reports tasks that are stuck (stuck_after_ns), or dumps all tasks when
+ * a signal comes (dump_signal), or both. */
 int verge__observe_begin(verge_runtime *runtime);
 
 /* Ends that thread, and the handling of the signal. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/runtime.h - what a runtime is made of: its runners (task/runner.h), what all of them share, and how many tasks
- * there are.
+ * task/runtime.h - a runtime: its runners (task/runner.h), what all of them share, and the number of tasks.
  */
 #ifndef VERGE_SRC_TASK_RUNTIME_H
 #define VERGE_SRC_TASK_RUNTIME_H
@@ -32,14 +31,14 @@ struct verge_runtime {
     verge_service *service;
     uint32_t forks; /* verge__forks() when the runtime was created */
     verge__stack_store stacks;
-    uint64_t refused_ns; /* deadlines from 1 to here are durations by mistake; 0: not checked */
+    uint64_t refused_ns; /* deadlines from 1 to this value are refused: they must be durations; 0: no check */
 
-    pthread_mutex_t lock; /* of stage, outside_stacks, backend, workers that come and go */
+    pthread_mutex_t lock; /* of stage, outside_stacks and backend; held while a worker is added */
     pthread_cond_t changed;
     verge__runtime_stage stage;
     verge__stack_cache outside_stacks;
     const char *backend;
-    unsigned ring_entry_count; /* for tests: of io_uring's rings; 0: as usual */
+    unsigned ring_entry_count; /* how many entries rings of io_uring get, for tests; 0: the usual number */
 
     verge__runner *_Atomic runners[VERGE_RUNTIME_WORKERS_MAX];
     _Atomic uint32_t runner_count;
@@ -51,9 +50,9 @@ struct verge_runtime {
     /* What changes often is in cache lines of its own: all runners read what is above. */
     char line_of_search[64];
     _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
-    _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* a bit a runner */
+    _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* one bit for each runner */
     char line_of_counts[64];
-    _Atomic uint64_t tasks;       /* how many there are, plus the credits of all runners, plus VERGE__RUN_OVER */
+    _Atomic uint64_t tasks; /* how many there are, plus the credits of all runners (spawn.c); and VERGE__RUN_OVER */
     _Atomic uint32_t next_runner; /* for verge__pick_runner, which takes them in turn */
     _Atomic uint64_t spawned_outside;
     _Atomic uint64_t collected_outside;
@@ -111,16 +110,16 @@ int verge__add_runner(verge_runtime *runtime, bool is_closed);
 /* Makes all runners look for work. From any thread. */
 void verge__alert_all(verge_runtime *runtime);
 
-/* Chooses the next runner in turn that does not retire. Its inbox may still be closed (verge__list_task). Never NULL,
- * as worker 0 does not retire. */
+/* Chooses the next runner in turn that does not retire. Its inbox may be closed, as it has not begun yet, or has just
+ * left: then verge__list_task returns false. Never NULL, as worker 0 does not retire. */
 verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */
 
-/* Runs tasks until none is left: 0. -EDEADLK: nothing can wake the tasks that are left. */
+/* Runs tasks until none is left, and returns 0. -EDEADLK: nothing can wake the tasks that are left. */
 int verge__virtual_loop(verge_runtime *runtime, struct verge__reactor *reactor);
 
-/* Closes all runners. */
+/* Closes all runners that are open. */
 void verge__virtual_close(verge_runtime *runtime);
 
 #endif

@@ -16,7 +16,7 @@ static const char *server_folder(void) {
     const char *file = getenv("VERGE_DURABLE_SERVER");
     FILE *stream = file == NULL ? NULL : fopen(file, "r");
     if (stream == NULL || fgets(folder, sizeof(folder), stream) == NULL) {
-        (void)fprintf(stderr, "VERGE_DURABLE_SERVER names no server\n");
+        (void)fprintf(stderr, "VERGE_DURABLE_SERVER is not the file that names the folder of a server\n");
         exit(1);
     }
     (void)fclose(stream);
@@ -46,7 +46,7 @@ const char *durable_url(const char *name) {
 void durable_drop(const char *url) {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     if (durable_is_postgres()) {
-        return; /* the database goes with the server */
+        return; /* the database is deleted with its server */
     }
     for (int i = 0; i < 4; i++) {
         char path[600];

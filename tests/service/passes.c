@@ -8,7 +8,7 @@
 struct chain {
     struct stepped *stepped;
     uint64_t step_ns;
-    bool is_past; /* the next timer is due when this one was; otherwise now */
+    bool is_past; /* the next timer gets the deadline of the one that fired; false: it is due now */
     uint32_t fired;
 };
 
@@ -23,7 +23,8 @@ static void start_again(const verge_firing *firing) {
     }
 }
 
-/* Timers for now and for the past, in passes that have ticks to catch up with, and in others. */
+/* Timers are started for now or for the past. The clock advances by one tick, or by so many that the pass has ticks to
+ * catch up with. */
 static void a_timer_started_for_now_runs_in_the_next_pass(void **state) {
     (void)state;
     for (unsigned variant = 0; variant < 4; variant++) {
@@ -66,7 +67,8 @@ static void a_timer_reset_to_now_runs_in_the_next_pass(void **state) {
     stepped_end(&stepped);
 }
 
-/* 32 timers start themselves again, four batches. One other timer still runs: in the wave under way or in the next. */
+/* 32 timers, which are four batches, start themselves again and again. One other timer still runs: in the wave under
+ * way or in the next. */
 static void self_starters_cannot_starve_another(void **state) {
     (void)state;
     struct stepped stepped;
@@ -100,7 +102,7 @@ static void self_starters_cannot_starve_another(void **state) {
 static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     (void)state;
     enum { BATCH = 7, COUNT = 100 };
-    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* of one tick, or of many */
+    const uint64_t spreads_ns[] = {0, 1, TICK, 100 * TICK}; /* between two deadlines */
     for (size_t s = 0; s < 2 * COUNT_OF(spreads_ns); s++) {
         struct stepped stepped;
         struct notes notes = {0};
@@ -130,7 +132,8 @@ static void a_pass_runs_a_batch_at_most_and_says_so(void **state) {
     }
 }
 
-/* G6: next_wakeup is never later than the next timer. It may be earlier some times, when nodes come down. */
+/* G6: next_wakeup is never later than the next timer. It may be earlier a few times: a worker also wakes up to
+ * move nodes to a lower level. */
 static void next_is_never_later_than_the_next_timer(void **state) {
     (void)state;
     struct stepped stepped;

@@ -72,7 +72,7 @@ static void random_operations(struct fixture *fixture, size_t room, size_t opera
     assert_int_equal(verge_wheel_count(fixture->wheel), fixture->count);
 }
 
-/* A million operations of all kinds, while every allocation fails. */
+/* Many starts, resets, cancels and polls, while every allocation fails. */
 static void no_allocation_after_reserve(void **state) {
     const verge_wheel_options *options = *state;
     enum { ROOM = 1000 };
@@ -112,7 +112,8 @@ static void the_room_is_kept(void **state) {
     tear_down(&fixture);
 }
 
-/* Nodes go back in slabs of 512. If one more node is reserved than fits into 40 slabs, 41 slabs stay. */
+/* The memory of nodes goes back in slabs of 512. If one more node is reserved than fits into 40 slabs, 41 slabs
+ * stay. */
 static void the_room_is_kept_to_the_last_node(void **state) {
     (void)state;
     enum { SLAB = 512, ROOM = 40 * SLAB + 1, PEAK = 200 * SLAB };
@@ -148,8 +149,8 @@ static void the_room_comes_on_top_of_what_is_pending(void **state) {
     tear_down(&fixture);
 }
 
-/* While the cursor comes closer to their tick, the timers go to lower levels, and some are moved to an earlier time and
- * back. The reserved room is enough. */
+/* All timers have the same tick. As the cursor comes closer to it, they go to lower levels, and some are moved to an
+ * earlier time and back. The reserved room is enough. */
 static void timers_of_one_tick_in_each_level(void **state) {
     (void)state;
     enum { COUNT = 20000, LEVEL_START = 1 << 24 };
@@ -196,16 +197,16 @@ static void too_much_is_an_error(void **state) {
     set_up(&fixture, options_of(VERGE_PRESET_DEFAULT), 1);
     const struct snapshot before = snapshot_of(fixture.wheel);
     assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX, 0) < 0);
-    if (SIZE_MAX / 32 > UINT32_MAX) { /* otherwise some of it may be allocated: see the next test */
+    if (SIZE_MAX / 32 > UINT32_MAX) { /* if size_t has 32 bits, memory runs out, as in the next test */
         assert_true(verge_wheel_reserve(fixture.wheel, SIZE_MAX / 32, 0) < 0);
     }
     assert_unchanged(fixture.wheel, &before);
     tear_down(&fixture);
 }
 
-/* Memory runs out in the middle of a reserve: what it had allocated goes back, except the array of slabs and what the
- * first slab has grown by. */
-static void a_reserve_that_fails_keeps_nothing(void **state) {
+/* Memory runs out in the middle of a reserve. What the reserve has allocated goes back to the allocator, except two
+ * things: the array of slabs, and nodes that were added to the first slab, which begins small. */
+static void a_reserve_that_fails_keeps_little(void **state) {
     (void)state;
     for (uint64_t calls = 1; calls < 3000; calls += 97) {
         struct verge_test_allocator memory;
@@ -253,7 +254,7 @@ int main(void) {
         cmocka_unit_test(timers_of_one_tick_in_each_level),
         cmocka_unit_test(reserve_zero_gives_it_up),
         cmocka_unit_test(too_much_is_an_error),
-        cmocka_unit_test(a_reserve_that_fails_keeps_nothing),
+        cmocka_unit_test(a_reserve_that_fails_keeps_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,9 @@
 
 #include "tool.h"
 
-/* If one of the first three descriptors is closed, the next socket would get its number, and then our output. So closed
- * ones are opened here, but in the wrong direction: reading stdin and writing stdout still fail. */
+/* If descriptor 0, 1 or 2 is closed, the next socket that is opened would get this number, and our output would go into
+ * the socket. So closed ones are opened here, but in the wrong direction: reading stdin and writing stdout still
+ * fail. */
 static void occupy_closed_descriptors(void) {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int fd = 0; fd <= 2; fd++) {

@@ -53,7 +53,7 @@ static int read_byte(void) {
     return read(STDIN_FILENO, &byte, 1) == 1 ? byte : -1;
 }
 
-/* Reads the rest of a key that begins with ESC. If nothing more has come, the key is ESC itself. */
+/* Reads the rest of a key that begins with ESC. If nothing more has come, or an unknown key, the key is ESC itself. */
 static int read_sequence(void) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     if (poll(&input, 1, 0) <= 0) {
@@ -63,7 +63,11 @@ static int read_sequence(void) {
     if (bracket != '[' && bracket != 'O') {
         return 27;
     }
-    switch (read_byte()) {
+    int byte = read_byte();
+    while (byte >= ' ' && byte <= '?') { /* numbers, such as that of Delete */
+        byte = read_byte();
+    }
+    switch (byte) {
     case 'A':
         return KEY_UP;
     case 'B':
