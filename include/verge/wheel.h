@@ -288,7 +288,8 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
  */
 
 /* True if timers are due and were not returned: a limit kept the last poll from returning them, or they were started
- * for a time that had already come. It may also be true if those timers have been cancelled or moved since. */
+ * for a time that had already come. If a limit ended the last poll, it may also be true without such timers: those that
+ * were left may have been cancelled or moved. */
 VERGE_API bool verge_wheel_has_backlog(const verge_wheel *wheel);
 
 /*
