@@ -63,7 +63,7 @@ static size_t resident_bytes(void) {
 static void pages_of_what_is_released_go_back_to_the_system(void **state) {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* their malloc has memory of its own behind each block */
+    skip(); /* the malloc of a sanitizer has memory of its own behind each block */
 #endif
     enum { BLOCKS = 1024, BLOCK_BYTES = 65536 };
     static void *blocks[BLOCKS];
@@ -101,9 +101,10 @@ static void more_than_there_is_gets_nothing(void **state) {
     assert_null(allocator->allocate(allocator->context, size, 8));
 }
 
-/* The malloc of a host. It aligns to max_align_t, and to no more. */
+/* The malloc of a host. It aligns to max_align_t, and to no more. While host_blocks_max blocks are allocated, it
+ * returns NULL. */
 static size_t host_blocks;
-static size_t host_blocks_max; /* with so many blocks, there is no memory */
+static size_t host_blocks_max;
 
 static void *host_malloc(size_t size) {
     if (host_blocks == host_blocks_max) {

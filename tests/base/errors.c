@@ -60,7 +60,7 @@ static size_t for_each_line_of_the_headers(size_t (*check)(const char *line)) {
     return sum;
 }
 
-/* An enumerator whose comment begins with "a verdict". */
+/* If the line is an enumerator whose comment begins with "a verdict": checks its sentence, and returns 1. */
 static size_t check_verdict(const char *line) {
     const char *sign = strchr(line, '=');
     if (strstr(line, "/* a verdict") == NULL || sign == NULL) {
@@ -85,7 +85,8 @@ static void what_is_the_systems_has_its_words(void **state) {
     assert_ptr_equal(verge_strerror(ECONNREFUSED), verge_strerror(-ECONNREFUSED));
 }
 
-/* The calls of verge/io.h return what system calls do, and their errors are not about timers. */
+/* The calls of verge/io.h return the errors of system calls. So the sentences must speak of files, not only of
+ * timers. */
 static void errors_of_descriptors_and_files_are_named(void **state) {
     (void)state;
     assert_non_null(strstr(verge_strerror(-EBADF), "descriptor"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists agree with an array after every step: a list with a last element, and one that is a pointer to its first. */
+/* Two kinds of lists agree with an array after every step: one that knows its last element, and one that is only a
+ * pointer to its first. */
 #include "base/list.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static struct item *take(struct model *model, size_t index) {
     struct item *item = model->items[index];
     model->count--;
     memmove(&model->items[index], &model->items[index + 1], (model->count - index) * sizeof(item));
-    memset(&item->link, 0xa5, sizeof(item->link)); /* a link that is in no list means nothing */
+    memset(&item->link, 0xa5, sizeof(item->link)); /* the next put must not read the old link */
     return item;
 }
 

@@ -50,7 +50,7 @@ static void each_size_with_each_size(void **state) {
             options = struct_of(caller, 100);
             struct memory read = struct_of(library, 1);
             const struct memory before = read;
-            if (caller > library) { /* each byte that the library does not know, by itself */
+            if (caller > library) { /* sets each byte that the library does not know, one at a time */
                 for (size_t i = library; i < caller; i++) {
                     memset(options.bytes + library, 0, caller - library);
                     options.bytes[i] = 1;

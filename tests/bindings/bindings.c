@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs by name. That the table has all of them is what table.py tests. */
+/* Sizes and fields of structs, by name. (table.py tests that the table has all structs.) */
 #include "verge/bindings.h"
 
 #include <errno.h>
@@ -59,14 +59,14 @@ static void zeroed_options(void **state) {
     assert_int_equal(verge_options_set(&options, type, "period_ns", 7), 0);
     assert_int_equal(options.struct_size, sizeof(options));
     assert_int_equal(options.period_ns, 7);
-    options.struct_size = offsetof(verge_start_options, label); /* an older one stays an older one */
+    options.struct_size = offsetof(verge_start_options, label); /* the size of an older version stays */
     assert_int_equal(verge_options_set(&options, type, "period_ns", 8), 0);
     assert_int_equal(options.struct_size, offsetof(verge_start_options, label));
     verge_worker_options worker = {0};
     assert_int_equal(verge_options_set(&worker, "verge_worker_options", "unbound", true), 0);
     assert_int_equal(worker.struct_size, sizeof(worker));
     assert_true(worker.unbound);
-    verge_service_options service = {0}; /* without its init */
+    verge_service_options service = {0}; /* not initialized, and has defaults that are not 0 */
     assert_int_equal(verge_options_set(&service, "verge_service_options", "metronome", 1), -EINVAL);
     assert_int_equal(service.struct_size, 0);
 }
@@ -85,7 +85,7 @@ static void refused(void **state) {
     assert_int_equal(verge_options_set(&options, type, "worker_id", UINT64_C(1) << 32), -EOVERFLOW);
     assert_int_equal(verge_options_set(&options, type, "worker_id", UINT64_MAX << 32), -EOVERFLOW);
     assert_memory_equal(&options, &before, sizeof(options));
-    options.struct_size = offsetof(verge_start_options, period_ns) + 7; /* an older one, without the field */
+    options.struct_size = offsetof(verge_start_options, period_ns) + 7; /* an older version, without the field */
     assert_int_equal(verge_options_set(&options, type, "period_ns", 1), -EINVAL);
     assert_int_equal(options.period_ns, before.period_ns);
     verge_service_options service;

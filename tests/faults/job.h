@@ -54,7 +54,7 @@ bool job_is_done(long result, const int *errors, const char *file, int line, con
 verge_clock job_clock(const struct fault_plan *plan);
 
 /* Begins the faults, creates a runtime with these options and the plan's clock, runs the task in it, and ends the
- * faults. Returns the task's result; 0: it has not run. */
+ * faults. Returns the task's result, or 0 if the task has not run. */
 intptr_t job_run(const struct fault_plan *plan, verge_runtime_options *options, verge_task_function first);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that block, if threads for them cannot be started; and files, which need such threads on epoll. Each
- * argument is released once, by its caller or by the pool. A file has what was written, with threads or without.
+ * Tasks call functions that block, and write and read a file, which on epoll needs the same threads as these functions.
+ * Whatever fails, also the start of a thread: each argument is released once, by its caller or by the pool, and what
+ * was written to the file can be read.
  */
 #define _GNU_SOURCE
 

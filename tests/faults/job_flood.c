@@ -49,7 +49,7 @@ static intptr_t first(void *argument) {
         JOB_CHECK(sendmsg(fds[0], &message, MSG_DONTWAIT) == 1); /* sendmsg has no faults */
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_cancel(tasks[3 * i]) == 0);
     }
-    for (size_t i = 0; i < BYTE_COUNT; i++) { /* a task gets a byte, or is cancelled */
+    for (size_t i = 0; i < BYTE_COUNT; i++) { /* each of these tasks got a byte, or was cancelled */
         JOB_CHECK(tasks[3 * i] == NULL || verge_task_join(tasks[3 * i], NULL, VERGE_NEVER) == 0);
         tasks[3 * i] = NULL;
     }
@@ -64,7 +64,7 @@ void job_flood(const struct fault_plan *plan) {
     verge_runtime_options options;
     (void)verge_runtime_options_init(&options, sizeof(options));
     options.worker_count = 1;
-    options.stack_size = VERGE_STACK_SIZE_MIN * 4; /* the handler of faults needs room, too */
+    options.stack_size = VERGE_STACK_SIZE_MIN * 4; /* room for the signal handler that makes calls fail */
     JOB_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     const bool has_run = job_run(plan, &options, first) != 0;
     uint8_t rest[BYTE_COUNT];

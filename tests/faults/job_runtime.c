@@ -37,7 +37,7 @@ static struct {
     int file;
     verge_channel *channel;
     uint64_t items_sent, items_received;
-    _Atomic int begun, ended; /* how many tasks */
+    _Atomic int begun, ended; /* how many tasks have begun, and how many have ended */
 } world;
 
 static uint8_t byte_at(size_t place) {
@@ -64,12 +64,13 @@ static void finish(verge_task *task) {
     JOB_CHECK(task == NULL || verge_task_join(task, NULL, VERGE_NEVER) == 0);
 }
 
-/* T1: the clock has shown this time, to the caller or to somebody else. */
+/* Checks T1: some thread, perhaps not the caller's, has seen the clock at this time or later. */
 static void check_time(uint64_t until_ns) {
     JOB_CHECK(verge_now() >= until_ns || faulty_clock_latest() >= until_ns);
 }
 
-/* For I/O with a deadline. On a slow machine the deadline may come although nothing has failed. */
+/* Checks the result of I/O with a deadline, and returns whether it succeeded. -ETIMEDOUT is always allowed: on a slow
+ * machine, the deadline may come although nothing has failed. */
 static bool is_io_done(ptrdiff_t result) {
     return result == -ETIMEDOUT ? false : JOB_DONE_OR(result, REFUSALS);
 }
@@ -90,7 +91,7 @@ static intptr_t sleeps_a_little(void *argument) {
     return count_end(error);
 }
 
-/* A group of some tasks, which ends when the first of them cannot sleep or begin. */
+/* Begins a group of tasks. When one of them cannot begin or sleep, the group ends. */
 static intptr_t leads_a_group(void *argument) {
     (void)argument;
     verge_group group;
@@ -110,7 +111,7 @@ static intptr_t leads_a_group(void *argument) {
     return count_end(0);
 }
 
-/* Values to watch, and a semaphore under a deadline. */
+/* Reads values from a broadcast, and waits for a value and for a semaphore until their deadlines. */
 static intptr_t watches(void *argument) {
     (void)argument;
     verge_semaphore semaphore = VERGE_SEMAPHORE_INIT(1);
@@ -272,11 +273,11 @@ static intptr_t producer(void *argument) {
     return count_end(0);
 }
 
-/* As verge_channel_receive, but by a select that also waits for a descriptor. */
+/* Like verge_channel_receive, but calls select, which also waits for a descriptor. */
 static int select_item(uint64_t *item, uint64_t deadline_ns) {
     verge_case cases[] = {verge_case_receive(world.channel, item), verge_case_poll(world.quiet[0], POLLIN)};
     const int index = verge_select(cases, 2, deadline_ns);
-    if (index == 1) { /* nothing ever comes there */
+    if (index == 1) { /* an error: nothing is ever sent to this socket */
         JOB_CHECK(cases[1].result < 0);
         (void)is_io_done(cases[1].result);
         return -ETIMEDOUT;
@@ -305,7 +306,7 @@ static void bring_and_retire_a_worker(void) {
         static const uint64_t duration_ns = 2 * MS;
         verge_task *task = begin(index, sleeper, (void *)&duration_ns);
         JOB_CHECK(verge_runtime_retire_worker(verge_task_runtime(), index) == 0);
-        finish(task); /* it wakes up on another worker */
+        finish(task); /* the task wakes up on another worker */
     }
 }
 

@@ -46,7 +46,7 @@ static bool ask(const char *path) {
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
         send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0) {
         ssize_t more = 0;
-        do { /* until the first event that is not about the past */
+        do { /* until the first snapshot: earlier events have only the past */
             more = recv(fd, bytes + size, sizeof(bytes) - 1 - size, 0);
             size += more > 0 ? (size_t)more : 0;
             bytes[size] = '\0';

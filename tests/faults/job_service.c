@@ -21,7 +21,7 @@ struct timer {
     uint64_t deadline_ns;
     bool was_started, was_cancelled, is_periodic;
     atomic_int runs, visits;
-    _Atomic uint64_t scheduled_ns; /* of its last run */
+    _Atomic uint64_t scheduled_ns; /* the deadline for which it ran last */
 };
 
 static struct timer timers[TIMER_COUNT];
@@ -73,7 +73,7 @@ static void act_on_far(verge_service *service, struct timer *far) {
             const int verdict = verge_service_cancel(service, far[i].handle);
             JOB_CHECK(verdict == 0);
             far[i].was_cancelled = verdict == 0;
-        } else if (i % 3 == 1) { /* earlier */
+        } else if (i % 3 == 1) { /* reset to an earlier time */
             far[i].deadline_ns = verge_service_exact_now(service) + (i % 4) * MS;
             JOB_CHECK(verge_service_reset(service, far[i].handle, far[i].deadline_ns) == 0);
         }
@@ -82,7 +82,7 @@ static void act_on_far(verge_service *service, struct timer *far) {
 
 static void wait_for(const struct timer *first, size_t count) {
     while (!have_run(first, count)) {
-        (void)sem_wait(&ran); /* EINTR: look again */
+        (void)sem_wait(&ran); /* if it returns early (EINTR), the loop looks again */
     }
 }
 
@@ -106,7 +106,7 @@ static void be_a_worker(verge_service *service, struct timer *local) {
     while (!have_run(local, LOCAL_COUNT / 2)) {
         JOB_CHECK(verge_worker_run_once(worker, verge_service_exact_now(service) + 5 * MS) >= 0);
     }
-    JOB_CHECK(verge_worker_leave(worker) == 0); /* its other timers go to the threads */
+    JOB_CHECK(verge_worker_leave(worker) == 0); /* timers that have not run go to the threads of the service */
 }
 
 static void work(verge_service *service) {

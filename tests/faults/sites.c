@@ -18,7 +18,7 @@
     { name, kind, false, 0 }
 
 /* The errors of the manual pages that are not due to wrong arguments, and whether they can last. Calls that wait may
- * also be forbidden by a filter, or find another file at their descriptor. These errors are for good. */
+ * also be forbidden by a filter, or find another file at their descriptor: the errors of both last for ever. */
 const struct site_description sites[SITE_COUNT] = {
     [SITE_MEMORY] = {"memory", {FOREVER(ENOMEM)}},
     [SITE_THREAD] = {"thread", {FOREVER(EAGAIN)}},

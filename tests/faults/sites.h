@@ -73,8 +73,8 @@ extern const struct site_description sites[SITE_COUNT];
 struct fault_plan {
     enum site site;
     const struct fault_kind *kind; /* NULL: nothing fails, calls are counted */
-    uint64_t number;               /* from 1 */
-    bool goes_on;
+    uint64_t number;               /* of the call that fails; the first call of the site is number 1 */
+    bool goes_on;                  /* later calls fail as well: kind->more of them */
 };
 
 /* These counts are in memory that parent and child share. */
@@ -85,15 +85,15 @@ struct fault_counts {
 
 extern struct fault_counts *fault_counts;
 
-/* Between these two calls, the calls of all sites are counted, and that of the plan fails. System calls are caught
- * until the process ends. */
+/* From faults_begin to faults_end, the calls of all sites are counted, and the calls that the plan names fail. (System
+ * calls are caught before and after that, too, until the process ends.) */
 void faults_begin(const struct fault_plan *plan);
 void faults_end(void);
 
 /* Counts a call. Returns the fault that the call must have, or NULL. */
 const struct fault_kind *fault_at(enum site site);
 
-/* Whether anything has failed that need not have: only then may a call be refused. */
+/* Whether a fault of the plan has happened. Only then may calls of the library fail. */
 bool fault_was_injected(void);
 
 /* trap.c */

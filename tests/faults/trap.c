@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls are caught where they are made: a seccomp filter turns each into a signal. The handler counts the call,
- * and makes it or lets it fail. The filter does not stop calls of one instruction: with that one, the handler makes the
- * call. The C library blocks all signals while it begins or ends a thread. Its system calls there cannot be caught.
+ * and makes it or lets it fail. To make it, the handler uses an instruction of its own, which the filter lets pass
+ * (faults_system_call). While the C library begins or ends a thread, it blocks all signals. So its system calls cannot
+ * be caught then.
  */
 #define _GNU_SOURCE
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of memory, threads and futexes, wrapped at link time, as far as the library and the jobs call them; and a
- * clock. */
+/* Functions of memory, threads and futexes that the library or the jobs call, wrapped at link time, so that they can
+ * fail. And a clock that can jump. */
 #define _GNU_SOURCE
 
 #include <errno.h>

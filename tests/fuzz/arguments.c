@@ -19,20 +19,21 @@ enum {
     USAGE = 2,
 };
 
-#define OTHER UINT64_MAX /* a default that no argument of the option gives: the preset's order, or a worker a core */
+/* A default that cannot be given as a value of the option: the preset's order, or a worker for each core. */
+#define OTHER UINT64_MAX
 
 enum kind { FLAG, NUMBER, TIME, CHOICE, CHOICES, TEXT };
 
 struct rule {
     enum kind kind;
     const char *name;
-    uint64_t smallest, largest, otherwise;
-    const char *choices; /* each after a space */
+    uint64_t smallest, largest, otherwise; /* otherwise: the value if the option is not given */
+    const char *choices;                   /* each after a space */
 };
 
 static const struct rule demo_rules[RULE_COUNT_MAX] = {
     {NUMBER, "--timers", 100, 20000000, 1000000, NULL},
-    {NUMBER, "--seconds", 1, 1000000, 0, NULL}, /* 15; 3600 if --scope is given */
+    {NUMBER, "--seconds", 1, 1000000, 0, NULL}, /* default: 15, or 3600 with --scope */
     {NUMBER, "--workers", 1, 64, OTHER, NULL},
     {NUMBER, "--seed", 0, UINT64_MAX, 1, NULL},
     {FLAG, "--json", 0, 1, 0, NULL},
@@ -72,7 +73,7 @@ struct meaning {
     const char *wrong; /* the word to be named; NULL: nothing is wrong */
     uint64_t values[RULE_COUNT_MAX];
     const char *file; /* NULL: none was given */
-    const char *text; /* of the option that takes one */
+    const char *text; /* the value of the option that takes a text; NULL: not given */
 };
 
 static bool is_number(const char *text, size_t digit_count, uint64_t *ret_number) {
@@ -238,7 +239,7 @@ static bool says(const struct output *output, const char *word) {
 }
 
 struct run {
-    char **words; /* after the word verge */
+    char **words; /* of the command line, without the first one, "verge" */
     size_t word_count;
     int status;
     struct output out, err;
@@ -319,7 +320,7 @@ static bool is_address(const char *text) {
 }
 
 static void check_scope(const struct run *run, const struct meaning *meaning) {
-    size_t place_count = 0; /* if there are several addresses, that of the browser counts */
+    size_t place_count = 0; /* of several addresses, that of --browser counts */
     for (size_t i = 1; i < run->word_count; i++) {
         place_count += strncmp(run->words[i], "--connect", 9) == 0 || strncmp(run->words[i], "--browser", 9) == 0;
     }
@@ -356,7 +357,7 @@ static void check_replay(const struct run *run, struct meaning *meaning) {
         rounded_ns *= 2;
     }
     *precision_ns = rounded_ns;
-    meaning->values[PRESET] += meaning->values[PRESET] == 0; /* the default one */
+    meaning->values[PRESET] += meaning->values[PRESET] == 0; /* none given: the default preset */
     check_asked(run, REPLAY, meaning, JSON);
     FUZZ_CHECK(asked.file != NULL && strcmp(asked.file, meaning->file) == 0, "another file");
     const uint64_t *values = meaning->values;

@@ -17,7 +17,7 @@ enum job { NO_JOB, DEMO, STRESS, REPLAY, BENCH, LOOK, LIST };
 struct asked {
     enum job job;
     uint64_t values[RULE_COUNT_MAX]; /* in the order of the rules of arguments.c */
-    const char *file;                /* of a trace */
+    const char *file;                /* the name of a trace */
     const char *words[BENCH_WORD_COUNT_MAX];
     size_t word_count;
     bool is_json;

@@ -156,7 +156,7 @@ static void choose_options(struct verge_test_random *random, verge_wheel_options
 /* Starts timers, some of them at the ends of the wheel's range. They come out, each once and none early. */
 static void use(verge_wheel *wheel, struct verge_test_random *random) {
     size_t scheduled = 0;
-    size_t for_ever = 0; /* beyond the last tick, in a wheel that reaches the end of time */
+    size_t for_ever = 0; /* timers beyond the last tick, which never come out */
     for (uint64_t left = verge_test_below(random, 8); left > 0; left--) {
         const uint64_t largest_ns = verge_wheel_largest_deadline(wheel);
         const uint64_t deadlines_ns[] = {verge_wheel_now(wheel), largest_ns, some_number(random)};

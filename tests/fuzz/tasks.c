@@ -143,13 +143,13 @@ struct offered {
     verge_case cases[CASES_MAX];
     uint32_t items[CASES_MAX];
     size_t places[CASES_MAX];
-    verge_interval alarms[CASES_MAX]; /* of one tick each */
+    verge_interval alarms[CASES_MAX]; /* of each, only one tick is used */
     uint64_t alarms_ns[CASES_MAX];
     intptr_t joined;
     verge_tick tick;
     uint64_t number, position;
     size_t count;
-    bool joins, ticks, reads; /* once each */
+    bool joins, ticks, reads; /* there is a case of this kind already: at most one of each */
 };
 
 static verge_case some_case(struct actor *self, struct offered *offered, size_t index) {
@@ -377,7 +377,7 @@ static void await_condition(struct actor *self) {
     FUZZ_CHECK(world.mutex_holder == NULL, "a mutex has one holder");
     world.mutex_holder = self;
     self->holds_mutex = true;
-    self->wait.deadline_ns = VERGE_NEVER; /* from its deadline on, it may wait for the mutex without limit */
+    self->wait.deadline_ns = VERGE_NEVER; /* after its deadline, the call may wait for the mutex without limit */
     model_wait_end(self, result == -ETIMEDOUT ? 0 : result);
 }
 

@@ -206,7 +206,7 @@ uint32_t model_new_item(size_t place) {
     return world.item_count++;
 }
 
-/* The receiver's call may have returned before the sender's. */
+/* Notes the result of a send. The call that receives the item may have returned before the call that sends it. */
 void model_sent(uint32_t item, int result) {
     if (result != 0) {
         FUZZ_CHECK(world.fates[item] == NOT_SENT, "K1: an item that was not sent shows up");

@@ -27,7 +27,7 @@ enum {
     ACTORS_MAX = 24,
     WARDEN = ACTORS_MAX, /* the first task, which spawns the first actors */
     WORKERS_MAX = 4,
-    STEPS_MAX = 400, /* of all actors */
+    STEPS_MAX = 400, /* of all actors together */
     DEPTH_MAX = 4,
     ITEMS_MAX = STEPS_MAX * 10,
     NO_ITEM = ITEMS_MAX,
@@ -62,7 +62,7 @@ struct team {
     size_t live_count;
     uint64_t deadline_ns;
     int first_error;
-    bool is_cancelled; /* by group_cancel */
+    bool is_cancelled; /* by verge_group_cancel */
     bool is_waited_for;
 };
 
@@ -89,9 +89,9 @@ struct actor {
     intptr_t value;     /* what its function returns */
     struct wait wait;
     uint64_t scope_ns;
-    uint64_t position; /* in the broadcast */
+    uint64_t position; /* the next item to read from the broadcast */
     verge_interval interval;
-    uint64_t tick_ns; /* the last tick; NO_INTERVAL: it has no interval */
+    uint64_t tick_ns; /* the last tick; NO_INTERVAL: the actor has no interval */
     uint32_t amount;
     uint32_t rw_share;
     bool holds_mutex;
@@ -138,7 +138,7 @@ void model_begin(size_t worker_count, uint64_t fail_at);
 void model_end(void);
 void trace(uint64_t value);
 
-/* Call them before and after a call that may wait. result: what that call has returned. */
+/* To be called before and after a call that may wait. result: what the call that may wait has returned. */
 void model_wait_begin(struct actor *self, enum awaited kind, size_t object, uint64_t deadline_ns);
 void model_wait_end(struct actor *self, int result);
 

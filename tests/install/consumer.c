@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* consumer VERSION: a user's program: a wheel, an interval, a service, tasks and I/O. It fails if the library is not of
- * that version. */
+/* consumer VERSION: a user's program. It uses a wheel, an interval, a service, tasks and I/O, and fails if the library
+ * is not of this version. */
 #include <stdio.h>
 #include <string.h>
 #include <verge/verge.h>

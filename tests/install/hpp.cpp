@@ -97,7 +97,7 @@ void callbacks() {
         moved();
         EXPECT(!callback && moved);
     }
-    EXPECT(calls == 2 && allocations == before); // 32 bytes: inside
+    EXPECT(calls == 2 && allocations == before); // 32 bytes fit into the callback itself
     {
         verge::callback callback([large] { ++*large[0]; });
         verge::callback moved;
@@ -146,7 +146,7 @@ void timers_in_their_callbacks() {
         called += '2';
     });
     loop.run(start + 5ms);
-    EXPECT(called == "12"); // the next round
+    EXPECT(called == "12"); // the timer that was started in the callback waits for the next run
     loop.run(start + 5ms);
     EXPECT(called == "12s");
     verge::timer period;
@@ -227,7 +227,7 @@ void coroutines() {
     verge::loop loop(start);
     std::string said;
     said.reserve(16);
-    verge::timer warm; // the wheel has its memory
+    verge::timer warm; // starting it makes the wheel allocate its memory
     warm.start_after(loop, 1ms, [] {});
     const flow one = sleeper(loop, said);
     loop.run(start + 15ms);

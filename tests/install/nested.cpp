@@ -60,7 +60,7 @@ struct modelled {
 
 struct run {
     std::size_t calls = 0;
-    std::uint64_t starts_before = 0;     // how many timers had been started when it began
+    std::uint64_t starts_before = 0;     // how many starts there had been when the run began
     std::optional<std::uint64_t> thrown; // the first exception of a callback of this run
 };
 
@@ -85,7 +85,8 @@ class world {
 
     void called(std::size_t slot, const token &mine) {
         modelled &one = timers_[slot];
-        // In order. But in a run inside a run, timers that were started in the outer run may come first.
+        // Timers are called back in order. But in a run inside a run, timers that were started in the outer run may
+        // come first.
         EXPECT(one.function == mine.id && one.is_of_this_round);
         const bool may_come_first = runs_.size() > 1 && one.start > runs_.front().starts_before;
         EXPECT(may_come_first || is_first(one));
@@ -216,8 +217,8 @@ class world {
         } catch (const std::uint64_t &id) {
             thrown = id;
         }
-        EXPECT(thrown == runs_.back().thrown);    // its own, and the first of them
-        EXPECT(first_of_this_round() == nullptr); // none was forgotten
+        EXPECT(thrown == runs_.back().thrown);    // the first exception of a callback of this run
+        EXPECT(first_of_this_round() == nullptr); // no timer was forgotten
         runs_.pop_back();
         return thrown;
     }
@@ -240,6 +241,6 @@ int main() {
     std::printf("VERGE_TEST_SEED=%" PRIu64 "\n", seed);
     world all(seed);
     all.play();
-    EXPECT(all.calls_of_running > 100); // otherwise nothing was tried
+    EXPECT(all.calls_of_running > 100); // callbacks did run inside themselves, or the test shows nothing
     return 0;
 }

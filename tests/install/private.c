@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For private.sh: a library with a copy of verge inside (LIBRARY is its name). Without LIBRARY: a program that uses
- * two of them. */
+/* For private.sh. If LIBRARY is defined, this is a library of that name, with a copy of verge inside. Otherwise it is a
+ * program that uses two such libraries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void count_one(void *data, verge_loop_timer *timer) {
     ++*(int *)data;
 }
 
-/* How many of 100 timers are called back, or -1. */
+/* Starts 100 timers, and returns how many of them were called back, or -1 on failure. */
 int NAME(LIBRARY, count)(void) {
     static verge_loop_timer timers[100];
     verge_loop loop;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program and a library of different versions: the structs of one of them have one more field (sizes.sh). NEWER:
- * those of the program.
+ * A program and a library of different versions: the structs of one of them have one more field (sizes.sh). If NEWER is
+ * defined, the structs of the program have it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ int main(void) {
     verge_wheel *wheel = NULL;
     expect(verge_wheel_options_init(&wheel_options, sizeof(wheel_options), VERGE_PRESET_DEFAULT) == 0, "wheel options");
     expect(wheel_options.precision_ns == UINT64_C(1) << 20 && wheel_options.worker_id == 0, "the defaults of a wheel");
-    wheel_options.worker_id = 17; /* the last field that both know */
+    wheel_options.worker_id = 17; /* the last field that both versions have */
     expect(verge_wheel_create(&wheel_options, &wheel) == 0, "a wheel");
     verge_wheel_stats wheel_stats;
     memset(&wheel_stats, 0xFF, sizeof(wheel_stats));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interval against a model that walks from tick to tick, one addition at a time: exhaustively
- * on small numbers, at random on others, and the same moved up to the end of time.
+ * The interval against a model that walks from tick to tick, one addition at a time: exhaustively on small numbers and
+ * on times just before VERGE_NEVER, at random on others.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -167,7 +167,8 @@ static void random_setting(struct verge_test_random *random, verge_interval *int
     }
 }
 
-/* A time less than a period before the deadline, or at most 100 periods after it: the model walks them all. */
+/* Returns a time less than a period before the deadline, or at most 100 periods after it. (The model takes a step for
+ * each period.) */
 static uint64_t random_now(struct verge_test_random *random, const struct model *model) {
     const uint64_t period_ns = model->period_ns;
     const uint64_t reach_ns = period_ns > UINT64_MAX / 100 ? UINT64_MAX : period_ns * 100;

@@ -77,7 +77,7 @@ static void i3_a_capped_burst_counts_the_oldest_as_missed(void **state) {
     expect_tick(&interval, 1150, 1100, 0);
     expect_none(&interval, 1150);
     expect_tick(&interval, 1499, 1200, 0); /* three are due: none is given up */
-    expect_tick(&interval, 1600, 1400, 1); /* four are */
+    expect_tick(&interval, 1600, 1400, 1); /* four are due: the first is given up */
     interval.burst_cap = 0;
     expect_tick(&interval, 10000, 1500, 0);
 }
@@ -123,7 +123,7 @@ static void i5_delay_never_ticks_twice_a_period(void **state) {
 static void i5_the_tolerance_divides_prompt_from_late(void **state) {
     (void)state;
     verge_interval interval = make(0, 100, VERGE_INTERVAL_DELAY);
-    expect_tick(&interval, 50, 0, 0); /* half a period is the most */
+    expect_tick(&interval, 50, 0, 0); /* the tolerance is half a period at most */
     assert_int_equal(interval.deadline_ns, 100);
     expect_tick(&interval, 151, 100, 0);
     assert_int_equal(interval.deadline_ns, 251);
@@ -168,7 +168,7 @@ static void i7_an_interval_ends_with_time(void **state) {
         assert_true(interval.deadline_ns == VERGE_NEVER);
         expect_none(&interval, VERGE_NEVER - 1);
 
-        assert_int_equal(verge_interval_reset(&interval, 9), 0); /* and can be started again */
+        assert_int_equal(verge_interval_reset(&interval, 9), 0); /* after its end, an interval can be started again */
         expect_tick(&interval, 9, 9, 0);
     }
 }
