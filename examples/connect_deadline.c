@@ -60,7 +60,7 @@ static intptr_t run(void *argument) {
     (void)argument;
     int prompt_fd = loopback_listen(&prompt, 8);
     const int silent_fd = loopback_listen(&silent, 8); /* the kernel completes the connection; nobody reads */
-    const int full_fd = loopback_listen(&full, 0);     /* nobody accepts, and there is room for one or two */
+    const int full_fd = loopback_listen(&full, 0);     /* nobody accepts, and the queue has room for one or two */
     if (prompt_fd < 0 || silent_fd < 0 || full_fd < 0 || verge_spawn(serve_one, &prompt_fd, &server) != 0) {
         return 1;
     }

@@ -29,7 +29,7 @@ struct embed {
     verge_wheel *wheel;
     verge_loop loop;
     verge_clock clock;
-    int read_end; /* for the loop to watch: embed_readable() */
+    int read_end; /* the loop watches it, and calls embed_readable() when it is readable */
     int write_end;
     verge_loop_timer timers[EMBED_TIMERS], sender, give_up;
     int expected, fired, bytes, errors;
@@ -90,7 +90,7 @@ static inline int embed_done(const struct embed *embed) {
 
 /* ---- first and last ---- */
 
-/* NULL if it cannot begin. */
+/* Creates the wheel and starts the timers. Returns NULL on failure. */
 static inline struct embed *embed_start(void) {
     static struct embed state;
     struct embed *embed = &state;
@@ -122,7 +122,7 @@ static inline struct embed *embed_start(void) {
     return embed;
 }
 
-/* The exit status. */
+/* Prints the counts, and destroys the wheel. Returns the exit status for the program. */
 static inline int embed_end(struct embed *embed) {
     printf("%d of %d timers, %d of %d bytes, %d errors\n", embed->fired, embed->expected, embed->bytes, EMBED_BYTES,
            embed->errors);

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-/* -1 on failure. *ret_address tells where it listens. */
+/* Returns a listening socket, or -1 on failure. *ret_address gets its address. */
 static inline int loopback_listen(struct sockaddr_in *ret_address, int backlog) {
     socklen_t size = sizeof(*ret_address);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -39,7 +39,7 @@ static intptr_t serve(void *argument) {
     return has_answered ? 0 : 1;
 }
 
-/* The answer, or a negative error. */
+/* Asks a server. Returns its answer, or a negative error. */
 static intptr_t fetch(void *argument) {
     const struct server *server = argument;
     unsigned char answer = 0;

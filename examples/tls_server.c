@@ -35,8 +35,8 @@
 
 /* ---- OpenSSL over verge_poll ---- */
 
-/* After an SSL_... call with this result: waits until the descriptor is ready. 0: make the call again. Otherwise an
- * error. */
+/* To be called when an SSL_... call has returned this result. Waits until the descriptor is ready, and returns 0: make
+ * the SSL_... call again. Or returns a negative error. */
 static int wait_for_tls(SSL *ssl, int result, uint64_t deadline_ns) {
     int ready;
     switch (SSL_get_error(ssl, result)) {
@@ -65,7 +65,7 @@ static int accept_tls(SSL *ssl, uint64_t deadline_ns) {
     }
 }
 
-/* The number of bytes received, or an error. */
+/* Returns the number of bytes received, or a negative error. */
 static int read_tls(SSL *ssl, void *buffer, int size, uint64_t deadline_ns) {
     for (;;) {
         ERR_clear_error();
@@ -177,7 +177,8 @@ static SSL_CTX *make_context(const char *path) {
 
 /* ---- the clients ---- */
 
-/* openssl s_client, which sends a line and prints what comes back. -ENOENT: it is not installed. */
+/* Runs openssl s_client, which sends a line. `answer` gets what comes back. Returns -ENOENT if openssl is not
+ * installed. */
 static int ask_with_openssl(const struct sockaddr_in *address, const char *path, const char *line, char *answer,
                             size_t size) {
     char target[32];

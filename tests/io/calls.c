@@ -200,7 +200,8 @@ static intptr_t splices_what_makes_no_sense(void *argument) {
         CHECK_EQUAL(verge_splice(pipe_fds[0], NULL, fd, &offset, 4, SPLICE_F_NONBLOCK, VERGE_NEVER), -EINVAL);
         CHECK_EQUAL(offset, wrong);
     }
-    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL); /* a flag of io_uring */
+    /* A flag that only io_uring has. */
+    CHECK_EQUAL(verge_splice(fd, NULL, pipe_fds[1], NULL, 4, 1U << 31, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(lseek(fd, 0, SEEK_CUR), 0);
     CHECK_EQUAL(close(fd) + close(pipe_fds[0]) + close(pipe_fds[1]), 0);
     return 0;

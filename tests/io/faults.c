@@ -73,7 +73,7 @@ static void a_connect_ends_at_its_deadline(void **state) {
     run_tasks(1, connects_to_nobody, NULL);
 }
 
-/* More operations at one time than a ring has entries, except with ThreadSanitizer. */
+/* One of the tasks of floods. Their operations are more than a ring has entries, except with ThreadSanitizer. */
 static intptr_t reads_one(void *argument) {
     const int *fd = argument;
     char byte;
@@ -164,7 +164,7 @@ static intptr_t must_not_run(void *argument) {
 
 static int no_descriptors_at_start(void) {
     verge_runtime *runtime = new_runtime(VERGE_BACKEND_AUTO);
-    const struct rlimit none = {.rlim_cur = 4, .rlim_max = 4}; /* enough for the first worker, at most */
+    const struct rlimit none = {.rlim_cur = 4, .rlim_max = 4}; /* enough descriptors for the first worker, at most */
     (void)setrlimit(RLIMIT_NOFILE, &none);
     const int error = verge_runtime_run(runtime, must_not_run, NULL, NULL);
     return error == -EMFILE && verge_runtime_destroy(runtime) == 0 && atomic_load(&failed_check_count) == 0 ? passed

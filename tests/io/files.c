@@ -56,7 +56,7 @@ static void read_some(struct world *world, bool is_at, size_t offset, size_t siz
                                 ? verge_readv(world->fd, parts, 2, VERGE_NEVER)
                                 : verge_read(world->fd, world->piece, size, VERGE_NEVER);
     const size_t there = offset < world->size ? world->size - offset : 0;
-    const size_t expected = there < size ? there : size; /* short only at the end of the file */
+    const size_t expected = there < size ? there : size; /* a read is short only at the end of the file */
     CHECK_EQUAL(count, expected);
     CHECK(memcmp(world->piece, world->model + offset, expected) == 0);
     world->position += is_at ? 0 : expected;

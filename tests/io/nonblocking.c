@@ -10,8 +10,8 @@
 struct files {
     int fd;                  /* the descriptor of the call */
     int other;               /* its peer, or the other end of the pipe */
-    int extra[2];            /* splice: a pipe */
-    struct sockaddr_in peer; /* accept, connect */
+    int extra[2];            /* for splice: a second pipe */
+    struct sockaddr_in peer; /* for accept: the address of fd, a listener */
 };
 
 /* ---- files: nothing to read, no room to write ---- */
@@ -269,7 +269,7 @@ static void calls_wait_whether_o_nonblock_or_not(void **state) {
     verge_runtime_options options = runtime_options(1);
     options.virtual_clock = &clock;
     options.precision_ns = 1;
-    options.io_grace_ns = MS / 2; /* no call needs a grace: all that happens is done by tasks */
+    options.io_grace_ns = MS / 2; /* short: all that happens is done by tasks, so the clock need not wait for I/O */
     (void)run_with(options, tries_all, NULL);
 }
 

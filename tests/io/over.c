@@ -148,7 +148,7 @@ static void uses_a_terminal(int number) {
     CHECK_EQUAL(tcsetattr(terminal, TCSANOW, &settings), 0);
     CHECK_EQUAL(verge_read(master, bytes, 4, deadline_ns()), expected_error());
     CHECK_EQUAL(verge_write(terminal, "ab", 2, deadline_ns()), 2);
-    while (poll(&(struct pollfd){.fd = master, .events = POLLIN}, 1, -1) != 1) { /* the line discipline hands it on */
+    while (poll(&(struct pollfd){.fd = master, .events = POLLIN}, 1, -1) != 1) { /* the kernel hands the bytes on */
     }
     CHECK_EQUAL(verge_read(master, bytes, 4, deadline_ns()), 2);
     CHECK_EQUAL(close(terminal) + close(master), 0);

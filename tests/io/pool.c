@@ -23,7 +23,7 @@ static char path[64];
 static sem_t is_kept, may_go;
 static verge_task *keeper;
 
-/* ---- a thread that is kept ---- */
+/* ---- the thread of the pool is kept busy ---- */
 
 static intptr_t keep(void *argument) {
     (void)argument;
@@ -57,10 +57,10 @@ static intptr_t do_nothing(void *argument) {
     return 0;
 }
 
-/* All that was queued before has been done when this returns. */
+/* Ends the work that keeps the thread busy, and waits until the pool has done all that was queued before. */
 static void let_go(void) {
     CHECK_EQUAL(sem_post(&may_go), 0);
-    CHECK_EQUAL(join(keeper), 0); /* not ETIMEDOUT: nobody has waited for the thread */
+    CHECK_EQUAL(join(keeper), 0); /* ETIMEDOUT: a call has waited for the thread until LIMIT_S was over */
     CHECK_EQUAL(verge_blocking(do_nothing, NULL, NULL, NULL, VERGE_NEVER), 0);
 }
 
@@ -69,7 +69,7 @@ static bool exists(const char *name) {
     return stat(name, &status) == 0;
 }
 
-/* ---- calls that wait for it ---- */
+/* ---- calls that wait for the thread ---- */
 
 static int create(uint64_t deadline_ns) {
     return verge_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600, deadline_ns);

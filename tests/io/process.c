@@ -16,7 +16,7 @@ static int descriptor_count(void) {
     int count = 0;
     DIR *directory = opendir("/proc/self/fd");
     CHECK(directory != NULL);
-    while (directory != NULL && readdir(directory) != NULL) { /* NOLINT(concurrency-mt-unsafe): of this thread */
+    while (directory != NULL && readdir(directory) != NULL) { /* NOLINT(concurrency-mt-unsafe): this thread's */
         count++;
     }
     (void)closedir(directory);
@@ -85,8 +85,8 @@ static intptr_t waits_for_children(void *argument) {
     CHECK_EQUAL(close(child.fd), 0);
     siginfo_t info;
     CHECK_EQUAL(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
-    CHECK_EQUAL(verge_wait_process(child.pid, NULL, VERGE_NEVER),
-                0); /* a status that is there is taken, even by a cancelled task */
+    /* Even a cancelled task gets a status that is there. */
+    CHECK_EQUAL(verge_wait_process(child.pid, NULL, VERGE_NEVER), 0);
     check_no_children();
     return 0;
 }
@@ -137,7 +137,7 @@ static intptr_t runs_programs(void *argument) {
     CHECK_EQUAL(result.errors_size, 0);
     CHECK(memcmp(input, output, LARGE) == 0);
 
-    /* What has no room is counted. */
+    /* Output for which the buffer has no room is counted. */
     options.output_size = 10;
     CHECK_EQUAL(run_program((const char *const[]){"cat", NULL}, &options, &result, VERGE_NEVER), 0);
     CHECK_EQUAL(result.output_size, 10);
@@ -147,7 +147,7 @@ static intptr_t runs_programs(void *argument) {
     CHECK_EQUAL(run_program((const char *const[]){"false", NULL}, &options, &result, VERGE_NEVER), 0);
     CHECK(WIFEXITED(result.status) && WEXITSTATUS(result.status) == 1);
 
-    /* Streams, status, directory, environment. */
+    /* The program has the directory and environment of the options. Its output, errors and status are returned. */
     options = process_options();
     options.output = output;
     options.output_size = LARGE;
@@ -327,7 +327,7 @@ static intptr_t runs_out_of_descriptors(void *argument) {
     options.output_size = LARGE;
     options.errors = errors;
     options.errors_size = LARGE;
-    /* First without a limit, so that the pool has its thread. */
+    /* The first run has no limit, so that the pool can start its thread. */
     CHECK_EQUAL(run_program((const char *const[]){"cat", NULL}, &options, &result, VERGE_NEVER), 0);
     const int before = descriptor_count();
     struct rlimit limit;
@@ -339,7 +339,7 @@ static intptr_t runs_out_of_descriptors(void *argument) {
         CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
         error = run_program((const char *const[]){"cat", NULL}, &options, &result, VERGE_NEVER);
         CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &unlimited), 0);
-        CHECK(error == 0 || error == -EMFILE || error == -EINVAL); /* -EINVAL: by epoll_ctl */
+        CHECK(error == 0 || error == -EMFILE || error == -EINVAL); /* -EINVAL comes from epoll_ctl */
         if (error == 0 && WEXITSTATUS(result.status) != 0) {
             error = -EMFILE; /* the program had too few descriptors */
         }

@@ -81,11 +81,12 @@ static intptr_t waits_for_all(void *argument) {
     struct iovec part = {.iov_base = buffer, .iov_len = 6};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_PEEK, verge_deadline_after(20 * MS)), 3);
-    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3); /* no loss */
+    /* The calls with MSG_PEEK took nothing. */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL, verge_deadline_after(20 * MS)), 3);
     CHECK(memcmp(buffer, "abc", 3) == 0);
     CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), -EAGAIN);
     CHECK_EQUAL(write(pair.far, "def", 3), 3);
-    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3); /* no loss */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, 6, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3); /* what there is of 6 */
     CHECK(memcmp(buffer, "def", 3) == 0);
     CHECK_EQUAL(write(pair.far, "ghi", 3), 3);
     CHECK_EQUAL(verge_recvmsg(pair.near, &message, MSG_WAITALL | MSG_DONTWAIT, VERGE_NEVER), 3);
@@ -150,7 +151,7 @@ static intptr_t receives_what_it_did_not_expect(void *argument) {
     verge_task *task = spawn(says_later, &pair.far);
     CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 5);
     CHECK_EQUAL(join(task), 5);
-    for (int i = 0; i < 3; i++) { /* the reactor knows the descriptor now. A deadline of 1: N3 */
+    for (int i = 0; i < 3; i++) { /* the reactor knows the descriptor now. N3: a deadline of 1 has passed */
         CHECK_EQUAL(write(pair.far, "three", 5), 5);
         CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, i == 2 ? 1 : VERGE_NEVER), 5);
         CHECK_EQUAL(write(pair.far, "four", 4), 4);
@@ -207,8 +208,8 @@ static intptr_t receives_from_a_file(void *argument) {
     struct pair pair = open_tcp_pair();
     char buffer[16];
     verge_task *task = spawn(says_later, &pair.far);
-    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER),
-                5); /* the socket is empty: the next receive expects to wait */
+    CHECK_EQUAL(verge_recv(pair.near, buffer, sizeof(buffer), 0, VERGE_NEVER), 5);
+    /* The socket is empty. So the next receive is expected to wait. */
     CHECK_EQUAL(join(task), 5);
     FILE *file = tmpfile();
     CHECK(file != NULL && dup2(fileno(file), pair.near) == pair.near);
@@ -338,13 +339,13 @@ static void who_waits_to_write_does_not_spin(void **state) {
     steps_begin(count_looks);
     (void)run_virtual(1, 0, waits_to_write, &flags);
     steps_end();
-    assert_true(look_count < 1000); /* in 60 ms of grace: 60 with naps of 1 ms, 10,000 in a spin */
+    assert_true(look_count < 1000); /* in 3 waits of 20 ms: 60 looks with naps of 1 ms, 10,000 in a spin */
     flags = 0;
     (void)run_virtual(1, 0, waits_to_write, &flags);
 }
 
-/* ---- a socket that has room itself, and a peer, to whom it is not connected, that has none: it is always ready
- * ---- */
+/* ---- a socket has room, but the peer to which it sends, without being connected, has none: poll reports the socket as
+ * ready all the time ---- */
 
 static intptr_t sends_to_a_full_queue(void *argument) {
     (void)argument;
@@ -375,7 +376,7 @@ static void who_sends_to_a_full_queue_does_not_spin(void **state) {
     steps_begin(count_looks);
     (void)run_with(options, sends_to_a_full_queue, NULL);
     steps_end();
-    assert_true(look_count < 200); /* in 20 ms of grace, with naps of 1 ms */
+    assert_true(look_count < 200); /* in a wait of 20 ms, with naps of 1 ms */
 }
 
 /* ---- an operation has its result, and the kernel still needs the buffer: there is nothing to cancel, and nothing to
@@ -395,8 +396,8 @@ static void prepare_to_lend(struct io_uring_sqe *entry, void *context) {
 }
 
 static intptr_t lends_its_bytes(void *argument) {
-    return verge_uring(prepare_to_lend, argument, NULL,
-                       SECOND); /* a deadline that comes while it waits changes nothing */
+    /* A deadline that comes while the call waits changes nothing. */
+    return verge_uring(prepare_to_lend, argument, NULL, SECOND);
 }
 
 static intptr_t lends_to_who_does_not_read(void *argument) {
@@ -419,7 +420,7 @@ static intptr_t lends_to_who_does_not_read(void *argument) {
     if (is_uring() && sent != -EINVAL) { /* -EINVAL: a kernel before 6.0 */
         CHECK(sent > 0);
         CHECK_EQUAL(received, sent);
-        CHECK(looked < 1000); /* in 40 ms of grace */
+        CHECK(looked < 1000); /* in two waits of 20 ms */
     }
     free(bytes);
     free(lender.bytes);

@@ -134,7 +134,7 @@ static void no_call_raises_sigpipe_on_a_socket(void **state) {
     run_tasks(1, writes_to_nobody, NULL);
 }
 
-/* The peer goes while the call waits for room. */
+/* ---- the peer closes its socket while a call waits for room ---- */
 
 static void fill(int fd) {
     while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {

@@ -75,7 +75,7 @@ static void t4_who_was_cancelled_is_told_so_though_its_deadline_comes(void **sta
     run_with(options, cancels_before_noon, NULL);
 }
 
-/* ---- the grace ---- */
+/* ---- the grace: how long the clock waits for I/O that is pending (io_grace_ns) ---- */
 
 static struct {
     verge_runtime *runtime;
@@ -163,7 +163,8 @@ static intptr_t sleeps_often_while_another_receives(void *argument) {
     return 0;
 }
 
-/* With this precision, a wheel has several wake-ups before a deadline in a minute. */
+/* With a precision of 1 ns, a wheel wakes up several times before a deadline in a minute. All these wake-ups share one
+ * grace. */
 static void t7_a_deadline_has_one_grace(void **state) {
     (void)state;
     struct pair pair = open_pair();
@@ -196,7 +197,7 @@ static intptr_t receives_a_byte(void *argument) {
     return verge_recv(pair->near, &byte, 1, 0, VERGE_NEVER);
 }
 
-/* The other end may belong to another process: this is no deadlock. */
+/* All tasks wait, but this is no deadlock: the other end of the socket may belong to another process. */
 static void t7_io_without_a_deadline_is_waited_for(void **state) {
     (void)state;
     struct pair pair = open_pair();

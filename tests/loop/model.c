@@ -6,7 +6,7 @@
 enum { COUNT = 40, ROUNDS = 4000, SHORT_LIVES = 300, SHORT_ROUNDS = 12 };
 
 struct modelled {
-    verge_loop_timer timer; /* first */
+    verge_loop_timer timer;
     bool is_active;
     bool is_of_this_round; /* due when the run began, and not started or cancelled since */
     uint64_t deadline;
@@ -19,7 +19,7 @@ static verge_loop loop;
 static struct verge_test_random random_;
 static uint64_t starts;
 static uint64_t now;
-static uint64_t unit; /* all times are multiples of it */
+static uint64_t unit; /* all times are multiples of this */
 static size_t calls;
 
 static void called_back(void *data, verge_loop_timer *timer);
@@ -111,7 +111,7 @@ static void live(verge_wheel_preset preset, uint64_t begin, size_t rounds) {
         calls = 0;
         const size_t count = verge_loop_run(&loop, now);
         assert_int_equal(count, calls);
-        assert_null(first_of_this_round()); /* none was forgotten */
+        assert_null(first_of_this_round()); /* no timer was forgotten */
         assert_well(loop.wheel);
     }
     for (size_t k = 0; k < COUNT; k++) {
@@ -131,8 +131,8 @@ static void as_dumb_code_has_it(void **state) {
         const verge_wheel_preset preset = presets[i % COUNT_OF(presets)];
         const uint64_t begin = begins[i / COUNT_OF(presets)];
         live(preset, begin, ROUNDS);
-        for (size_t life = 0; life < SHORT_LIVES;
-             life++) { /* most mistakes of a beginning are gone after some rounds */
+        /* Most mistakes at the beginning of a life show only in its first rounds. */
+        for (size_t life = 0; life < SHORT_LIVES; life++) {
             live(preset, begin, SHORT_ROUNDS);
         }
     }

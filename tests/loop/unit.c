@@ -112,7 +112,7 @@ static void order_of_deadlines_and_of_starts(void **state) {
     start(&loop, &timers[0], 10, 0);
     start(&loop, &timers[4], 30, 0);
     start(&loop, &timers[1], 20, 0);
-    start(&loop, &timers[3], 20, 0); /* started anew: the last of these now */
+    start(&loop, &timers[3], 20, 0); /* started anew: the last of those for 20 now */
     expect(&loop, 30, "acbde");
     wheel_end(loop.wheel);
 }
@@ -126,9 +126,9 @@ static void zero_is_the_next_round(void **state) {
     assert_int_equal(verge_loop_start(&loop, &a.timer, note_and_start_other, &a, 5, 0), 0);
     expect(&loop, 5, "a");
     assert_int_equal(verge_loop_timeout(loop.wheel, 5, 1), 0);
-    expect(&loop, 5, "b"); /* time stands still, and it is another round */
+    expect(&loop, 5, "b"); /* another round at the same time */
     wheel_end(loop.wheel);
-    /* In the middle of a tick, too. */
+    /* The same for a time in the middle of a tick. */
     assert_int_equal(verge_loop_init(&loop, wheel_new(NULL)), 0);
     expect(&loop, 10 * TICK + 5, "");
     a.deadline = 10 * TICK + 5;
@@ -177,7 +177,7 @@ static void repeats_until_stopped(void **state) {
     expect(&loop, 15, "a");
     expect(&loop, 100, "a");
     expect(&loop, 109, "");
-    a.timer.data = &b; /* for all calls from now on */
+    a.timer.data = &b; /* the callback gets &b from now on */
     expect(&loop, 110, "b");
     assert_int_equal(verge_loop_cancel(&loop, &a.timer), 0);
     expect(&loop, 1000, "");
@@ -188,7 +188,7 @@ static void repeats_until_stopped(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* E5: AddressSanitizer sees later accesses. */
+/* E5. If the loop still used the memory, AddressSanitizer would report it. */
 static void freed_by_its_callback(void **state) {
     (void)state;
     verge_loop loop = loop_new();
@@ -202,7 +202,7 @@ static void freed_by_its_callback(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* A start needs no memory. */
+/* A start allocates nothing. */
 static void no_memory(void **state) {
     (void)state;
     enum { COUNT = 1000, PERIOD = 100000000 };
@@ -275,8 +275,8 @@ static void a_start_that_fails(void **state) {
     assert_int_equal(verge_loop_timeout(loop.wheel, 0, 1), 10);
     expect(&loop, 9, "");
     expect(&loop, 10, "a");
-    assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far + 10, 7),
-                     -ERANGE); /* also after it was called */
+    /* The same after its callback was called. */
+    assert_int_equal(verge_loop_start(&loop, &a.timer, count, NULL, too_far + 10, 7), -ERANGE);
     expect(&loop, 29, "");
     expect(&loop, 30, "a");
     expect(&loop, 50, "a");
@@ -324,7 +324,7 @@ static void no_work_limit(void **state) {
     wheel_end(loop.wheel);
 }
 
-/* A wheel gets its order from the loop, if it has no timers, and no other order. */
+/* verge_loop_init gives a wheel the order of loops. It fails if the wheel has timers, or another order. */
 static void the_order_of_a_wheel(void **state) {
     (void)state;
     static const struct {

@@ -16,7 +16,7 @@ enum type { NONE, COUNTER, GAUGE, HISTOGRAM };
 struct sample {
     char name[NAME_SIZE];
     char labels[SERIES_SIZE]; /* as in the text, without braces and without le */
-    char bound[NAME_SIZE];    /* of le; empty if there is none */
+    char bound[NAME_SIZE];    /* the value of the label le; empty if there is none */
     char value[NAME_SIZE];
 };
 

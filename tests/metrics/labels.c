@@ -98,7 +98,7 @@ static void labels_tell_sources_apart(void **state) {
     assert_null(exposition_check(text));
     assert_int_equal(of_two(*state, a1, a1), -EINVAL);
     assert_int_equal(of_two(*state, a1b1, b1a1), -EINVAL);
-    assert_int_equal(of_two(*state, a1, a1b), -EINVAL); /* an empty value is no label */
+    assert_int_equal(of_two(*state, a1, a1b), -EINVAL); /* a label with an empty value does not count */
     assert_int_equal(of_two(*state, b, NULL), -EINVAL);
     assert_int_equal(of_two(*state, none, NULL), -EINVAL);
 }

@@ -79,7 +79,8 @@ static void every_statistic_is_there(void **state) {
     for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
         families++;
     }
-    /* all 64-bit numbers of the struct but its size, the workers, those that are stuck now, and two histograms */
+    /* One family for each 64-bit number of the struct except its size. Also the workers, the workers that are stuck
+     * now, and two histograms. */
     assert_int_equal(families, offsetof(verge_service_stats, workers) / sizeof(uint64_t) - 1 + 2 + 2);
     assert_int_equal(verge_worker_leave(worker), 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
@@ -178,7 +179,7 @@ static void timers_by_what_started_them(void **state) {
     assert_int_equal(exposition_number(text, "verge_source_pending{source=\"on_timer\"}"), 1);
     assert_non_null(strstr(text, "000\"} 1\n")); /* nothing is left of the last character */
     assert_null(strstr(text, "000?"));
-    assert_non_null(strstr(text, "verge_service_pending 9\n")); /* beside the statistics */
+    assert_non_null(strstr(text, "verge_service_pending 9\n")); /* the statistics of the service are there, too */
     const verge_label *const wrong[] = {(const verge_label[]){{"source", "mine"}, {NULL, NULL}}};
     assert_int_equal(verge_service_metrics(&service, wrong, 1, true, text, sizeof(text)), -EINVAL);
     exposition_expect_length(verge_service_metrics(&service, wrong, 1, false, text, sizeof(text)), text);

@@ -69,7 +69,7 @@ static void m1_every_statistic_is_there(void **state) {
     for (const char *at = text; (at = strstr(at, "# TYPE ")) != NULL; at++) {
         families++;
     }
-    /* all of the struct but its own size, and what never changes */
+    /* One family for each field of the struct, except its size, and except what never changes (from level_count on). */
     assert_int_equal(families, (offsetof(verge_wheel_stats, level_count) - sizeof(size_t)) / sizeof(uint64_t));
 }
 

@@ -10,7 +10,7 @@ struct before {
     uint64_t calls;
     uint64_t releases;
     uint64_t failures;
-    bool was_narrow; /* the first poll with many timers makes the wheel wide */
+    bool was_narrow; /* its calendar was narrow: the first poll with many timers makes it wide */
     bool backlog;
 };
 
@@ -21,7 +21,8 @@ void before_unchanged(struct run *run, const struct before *before);
 
 void before_not_allocated(struct run *run, const struct before *before);
 
-/* Notes whether the call gave memory back: then the wheel may take a number that was never a handle for an old one. */
+/* Notes whether the call gave memory back. After that, the wheel may take a number that was never a handle for an old
+ * handle. */
 void before_gave_back(struct run *run, const struct before *before);
 
 /* Whether a call returned -ENOMEM, and an allocation has failed in it. */

@@ -5,7 +5,7 @@
 /* To check how much work polls have done. */
 struct behind {
     struct run *run;
-    uint64_t timers; /* linked nodes at the beginning, and at least as many more as timers were started since */
+    uint64_t timers; /* linked nodes at the beginning, plus at least the number of timers started since */
     uint64_t work;
 };
 
@@ -15,7 +15,8 @@ static void count_work(struct behind *behind) {
     behind->work += stats.last_poll_work;
 }
 
-/* Returns a time a few slots of a level ahead, or a tick beyond the reach of the wheel; now, if that is too far. */
+/* Returns a time a few slots of a level ahead, or a tick beyond the reach of the wheel. If that is too near the end of
+ * time, returns now. */
 static uint64_t some_way_on(struct run *run) {
     const struct model *model = &run->model;
     const uint64_t now_ns = model->now_ns;

@@ -28,12 +28,12 @@ struct model_timer {
     uint64_t fires_ns;        /* the tick at which it comes out of an exact wheel */
     uint64_t fires_latest_ns; /* the latest tick at which a coarse wheel may return it */
     uint64_t scheduled_ns;    /* now when it was last started or reset */
-    uint64_t sequence;        /* number of that call */
+    uint64_t sequence;        /* the number of the call that last started or reset it */
     void *data;
-    bool past;    /* its tick had already come then */
-    bool backlog; /* the wheel had a backlog then */
-    /* It was started in an empty wheel; since a poll emptied the wheel, none was cancelled or reset, and no other was
-     * started. */
+    bool past;    /* when it was last started or reset, its tick had already come */
+    bool backlog; /* when it was last started or reset, the wheel had a backlog */
+    /* It was started in a wheel that had no timer yet, or that a poll had emptied. Since then, no timer was cancelled or
+     * reset, and no other one was started. */
     bool alone;
 };
 
@@ -58,10 +58,10 @@ struct model {
     uint64_t scheduled;
     uint64_t moved; /* number of resets */
     uint64_t cancelled;
-    uint64_t disturbed; /* moved + cancelled, when a poll returned the last timer */
+    uint64_t disturbed; /* what moved + cancelled was when a poll last emptied the wheel */
     uint64_t expired;
     size_t timeouts;         /* how many of the timers are timeouts */
-    size_t reserved_handles; /* up to so many timers with handles, nothing may be allocated; 0: none reserved */
+    size_t reserved_handles; /* for so many pending timers with handles, starts may allocate nothing */
 };
 
 enum model_poll {
@@ -82,13 +82,14 @@ struct model_timer *model_find_timeout(struct model *model, const void *data);
 
 /* ---- timers ---- */
 
-/* Returns what start must return for this deadline, apart from -ENOMEM and -ENOSPC. largest_ns is that of the wheel. */
+/* Returns what start must return for this deadline, apart from -ENOMEM and -ENOSPC. largest_ns: the wheel's largest
+ * deadline. */
 int model_judge(const struct model *model, uint64_t deadline_ns, uint64_t largest_ns);
 
 /* Returns the first deadline that start does not refuse as past. */
 uint64_t model_first_legal(const struct model *model);
 
-/* `backlog`: the wheel had one. */
+/* Add a timer that the wheel has started. `backlog`: whether the wheel had a backlog before that. */
 struct model_timer *model_add(struct model *model, verge_timer handle, uint64_t deadline_ns, void *data, bool backlog);
 struct model_timer *model_add_timeout(struct model *model, void *data, uint64_t deadline_ns, bool backlog);
 void model_move(struct model *model, struct model_timer *timer, uint64_t deadline_ns, bool backlog);

@@ -18,7 +18,7 @@ static void scheduled(struct run *run, const struct before *b, int error, int ex
     if (expected == 0 && full) {
         expected = -ENOSPC;
     }
-    const bool either = full && error == -ENOSPC; /* either of the two errors is right */
+    const bool either = full && error == -ENOSPC; /* a full wheel may return this instead of another error */
     RUN_CHECK_VALUES(run, error == expected || either || before_ran_out(run, b, error), "schedule", -error, -expected);
     if (error != 0) {
         RUN_CHECK_EQUAL(run, timer, 0U, "ret_timer was touched");
@@ -73,8 +73,9 @@ static void do_schedule_window(struct run *run) {
         scheduled(run, &b, error, -EINVAL, timer, 0);
         return;
     }
-    const bool cut = earliest_ns <= largest_ns && latest_ns > largest_ns; /* only a part of it is within reach */
-    /* If a part of the window is past, it begins at the first legal time. */
+    /* cut: only a part of the window is within reach. */
+    const bool cut = earliest_ns <= largest_ns && latest_ns > largest_ns;
+    /* If the beginning of the window is past, the first legal time counts instead. */
     const uint64_t first_ns = model_first_legal(&run->model);
     const bool is_partly_past = earliest_ns < first_ns && latest_ns >= first_ns;
     const uint64_t deadline_ns = model_roundest(is_partly_past ? first_ns : earliest_ns, cut ? largest_ns : latest_ns);
@@ -104,7 +105,7 @@ static void do_schedule_best_fit(struct run *run) {
 
 /* ---- handles ---- */
 
-/* Returns a random pending timer; 0: there is none, or it is a timeout. */
+/* Chooses a random pending timer, and returns its handle, or 0 if it is a timeout. Returns 0 if none is pending. */
 static verge_timer random_pending(struct run *run) {
     return run->model.count == 0 ? 0 : run->model.timers[verge_test_below(&run->random, run->model.count)].handle;
 }
@@ -355,8 +356,8 @@ static void do_poll_to_next(struct run *run) {
     run_poll(run, MODEL_POLL_TO_NEXT, run_random_now(run), random_limit(run));
 }
 
-/* Sleeps and polls as an event loop does, while the wake-ups are near. (run_check_batch finds a wake-up that does not
- * move on.) */
+/* Sleeps and polls as an event loop does, while the wake-ups are near. (run_check_batch checks that the next wake-up is
+ * later than now.) */
 static void do_sleep_and_poll(struct run *run) {
     for (uint64_t rounds = verge_test_below(&run->random, 16); rounds > 0 && run->model.count > 0; rounds--) {
         const uint64_t wakeup_ns = verge_wheel_next_wakeup(run->wheel);

@@ -60,7 +60,7 @@ void run_check_expiry(struct run *run, const verge_expiry *expiry, enum model_po
 }
 
 /*
- * Checks two counts of the work that a poll did: the one that it made itself, and that of the nodes in the statistics.
+ * Checks the work that a poll did: last_poll_work, which the poll counted itself, and the counts of nodes.
  * In a wheel that is not coarse, poll_to_next also searches for the next deadline. The search is not counted as work,
  * but changes the counts of nodes.
  */
@@ -145,7 +145,7 @@ static void check_first_interval(struct run *run) {
         first_ns = model->timers[i].fires_ns < first_ns ? model->timers[i].fires_ns : first_ns;
     }
     if (model->options.coarse || first_ns <= model->now_ns) {
-        return; /* which ticks count as one is open */
+        return; /* the header does not say which ticks count as one interval then */
     }
     uint64_t smallest_expected_ns = VERGE_NEVER;
     uint64_t largest_expected_ns = 0;
@@ -182,7 +182,7 @@ static void check_counts(struct run *run) {
     RUN_CHECK_VALUES(run, stats.idle <= verge__idle_max, "G7: idle", stats.idle, model->count);
 }
 
-/* Counts the nodes that are in no level: those of timers, which are due, and idle ones. */
+/* Counts the nodes that are in no level: nodes of timers, all of which are due, and idle nodes. */
 static void count_due(const struct run *run, uint64_t *ret_active, uint64_t *ret_idle) {
     verge__node **list = NULL;
     *ret_active = 0;

@@ -85,7 +85,7 @@ static void tear_down(struct run *run) {
     model_free(&run->model);
 }
 
-/* Polls until everything has come out that ever does, and cancels the rest. The number of polls is limited: enough to
+/* Polls until only timers are left that never come out, and cancels these. The number of polls is limited: enough to
  * move each node once for each level, and to sort all. */
 static void drain(struct run *run) {
     run->operation = "drain";

@@ -11,7 +11,7 @@
 
 struct object {
     verge_timeout timeout;
-    bool was_paused; /* and not started since: it must be cancelled before it is freed */
+    bool was_paused; /* it was paused, and not started since: it must be cancelled before it is freed */
 };
 
 static bool *was_paused(verge_timeout *timeout) {
@@ -53,7 +53,7 @@ void run_make_timeouts(struct run *run) {
 }
 
 /* Cancels some timeouts, pending or not, and frees them. Half of those that were never started, returned by a poll or
- * cancelled are freed without another cancel. (This draws no random number: see run.c.) */
+ * cancelled are freed without another cancel. (The choice draws no random number: see set_up in run.c.) */
 void run_free_some_timeouts(struct run *run) {
     for (uint64_t count = verge_test_below(&run->random, 12); count > 0 && run->timeout_count > 0; count--) {
         const size_t which = (size_t)verge_test_below(&run->random, run->timeout_count);
@@ -82,7 +82,7 @@ static void set_to(struct run *run, verge_timeout *timeout, uint64_t deadline_ns
     const int judged = model_judge(&run->model, deadline_ns, verge_wheel_largest_deadline(run->wheel));
     const int expected = judged == 0 && is_full ? -ENOSPC : judged;
     const int error = verge_timeout_start(run->wheel, timeout, deadline_ns);
-    const bool either = is_full && error == -ENOSPC; /* either of the two errors is right */
+    const bool either = is_full && error == -ENOSPC; /* a full wheel may return this instead of another error */
     RUN_CHECK_VALUES(run, error == expected || either, "set", -error, -expected);
     if (error != 0) {
         before_unchanged(run, &before);
@@ -155,7 +155,7 @@ void run_set_again(struct run *run) {
     }
 }
 
-/* Starts many timeouts for nearly the same time, so that lists are long. */
+/* Starts a flock: many timeouts for nearly the same time, so that lists are long. */
 void run_set_flock(struct run *run) {
     for (int i = 0; i < 8 && run->timeout_count < RUN_TIMEOUTS_MAX / 2; i++) {
         run_make_timeouts(run);
@@ -186,8 +186,8 @@ static void disturb_flock(struct run *run) {
     }
 }
 
-/* Starts all timeouts of a flock again and again, when they are about to come up or a while before: the first one
- * first, or the last one first. */
+/* Starts all timeouts for one time, in the order of the array or backwards. Starts them again for a later time, about
+ * when they are due or earlier, and so on. */
 void run_lead_flock(struct run *run) {
     const uint64_t wanted = 60 + verge_test_below(&run->random, 80);
     for (int i = 0; i < 40 && run->timeout_count < wanted; i++) {

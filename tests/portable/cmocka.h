@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * portable/cmocka.h - what the tests that run.sh runs use of cmocka, in ISO C, for machines that have no cmocka. A
- * check that fails ends the program.
+ * portable/cmocka.h - the part of cmocka that the tests of run.sh use, in ISO C, for machines without cmocka. A check
+ * that fails ends the program.
  */
 #ifndef VERGE_TESTS_PORTABLE_CMOCKA_H
 #define VERGE_TESTS_PORTABLE_CMOCKA_H

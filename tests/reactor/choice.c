@@ -40,7 +40,7 @@ static void forbid(unsigned number, unsigned error) {
 }
 
 struct circumstances {
-    const char *backend; /* of the environment; NULL: not set */
+    const char *backend; /* VERGE_BACKEND in the environment; NULL: not set */
     bool io_uring_forbidden;
     unsigned enter_error; /* the errno value that a filter gives to io_uring_enter; 0: no filter */
     bool no_descriptors;

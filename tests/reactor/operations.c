@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kind of operation: that it waits, that it is done once, and what a cancel leaves. */
+/* Every kind of operation waits, is done once, and loses no data when it is cancelled. */
 #define _GNU_SOURCE
 
 #include <netinet/in.h>
@@ -84,7 +84,7 @@ static void pipes_are_waited_for(void **state) {
 }
 
 /* If the kernel returns EAGAIN instead of waiting, the reactor waits for readiness, and the operation can be cancelled
- * meanwhile. The kernel does so for some files that are O_NONBLOCK. Here it is told to. */
+ * meanwhile. The kernel does so for some files that are O_NONBLOCK. Here RWF_NOWAIT tells it to. */
 static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     (void)state;
     struct fixture fixture;
@@ -110,7 +110,8 @@ static void a_kernel_that_does_not_wait_is_waited_for(void **state) {
     close_reactor(&fixture);
 }
 
-/* If such a file is O_NONBLOCK, the kernel may return EAGAIN. Then the reactor waits for readiness. */
+/* If a file such as an inotify descriptor is O_NONBLOCK, the kernel may return EAGAIN. Then the reactor waits for
+ * readiness. */
 static void unusual_files_are_waited_for(void **state) {
     (void)state;
     struct fixture fixture;

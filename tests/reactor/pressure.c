@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* More operations than the rings have entries; cancels that find no room; signals; nothing lost, nothing twice. */
+/* More operations than the rings have entries, cancels that find no room, and signals: no operation is lost, and none
+ * is done twice. */
 #define _GNU_SOURCE
 
 #include <signal.h>
@@ -89,8 +90,8 @@ static void no_cancel_is_dropped_when_the_queue_is_full(void **state) {
     close_many(&fixture);
 }
 
-/* Operations, data and cancels in random order, each operation at the address of one before it: every byte is
- * received once, every operation is done once. */
+/* Operations, data and cancels come in random order, and operations use the memory of earlier ones again. Every byte is
+ * received once, and every operation is done once. */
 static void random_cancels_lose_no_byte(void **state) {
     (void)state;
     enum { files = 24, rounds = 60000 };

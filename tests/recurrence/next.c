@@ -20,7 +20,7 @@ static uint64_t utc_ns(const char *text) {
     return (uint64_t)timegm(&tm) * 1000000000;
 }
 
-/* The rule comes at these times, and at no others in between. They end with NULL. */
+/* Asserts that the rule comes at these times, and at no others in between. NULL ends the times. */
 static void assert_comes(const char *text, const char *after, const char *const *expected) {
     verge_recurrence rule;
     verge_zone *zone = NULL;
@@ -88,7 +88,8 @@ static void test_every_hour(void **state) {
     COMES("0 */2 * * * Europe/Berlin", "2026-10-24 23:59", "2026-10-25 00:00", "2026-10-25 01:00", "2026-10-25 03:00");
 }
 
-/* After 2037 the footer of the file decides; before 1972 clocks of Liberia were 44 minutes and 30 seconds behind. */
+/* After 2037, the footer of the zone's file decides. Before 1972, clocks of Liberia were 44 minutes and 30 seconds
+ * behind. */
 static void test_other_times(void **state) {
     (void)state;
     COMES("0 12 1 1,7 * Europe/Berlin", "2099-01-01 12:00", "2099-07-01 10:00", "2100-01-01 11:00");
@@ -105,7 +106,7 @@ static void test_no_time(void **state) {
     (void)state;
     verge_recurrence rule = {.days = 1};
     assert_int_equal(verge_recurrence_next(NULL, NULL, 0), VERGE_NEVER);
-    assert_int_equal(verge_recurrence_next(&rule, NULL, 0), VERGE_NEVER); /* parse did not make it */
+    assert_int_equal(verge_recurrence_next(&rule, NULL, 0), VERGE_NEVER); /* parse did not make this rule */
     assert_int_equal(verge_recurrence_parse("* * * * *", &rule, NULL, 0), 0);
     assert_int_equal(verge_recurrence_next(&rule, NULL, VERGE_NEVER), VERGE_NEVER);
     assert_int_equal(verge_recurrence_next(&rule, NULL, INT64_MAX), VERGE_NEVER);

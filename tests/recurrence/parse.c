@@ -89,7 +89,7 @@ static void test_refused(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        const char *why; /* a part of what is said */
+        const char *why; /* a part of the reason that parse gives */
     } refused[] = {
         {NULL, "no text"},
         {"", "five fields"},
@@ -177,7 +177,7 @@ static void test_long_texts(void **state) {
     assert_int_equal(strlen(rule.zone), VERGE_ZONE_NAME_MAX);
 }
 
-/* Any text is refused with a reason, or is a rule that comes. */
+/* Any text is refused with a reason, or is a rule that has a next occurrence. */
 static void test_random_texts(void **state) {
     (void)state;
     static const char alphabet[] = "0123456789*/,-:   @jansuondaily?L#\t\xff";

@@ -18,8 +18,8 @@
 
 enum { YEARS = 10, MINUTES = YEARS * 366 * 1440, DAYS = YEARS * 366 + 2, DENSE_MAX = 5000, RULES_MAX = 16 };
 
-static int32_t *local_minutes; /* of each minute: what the clock shows, in minutes since 1970 */
-static uint16_t *expected;     /* of each minute: which rules come, a bit each */
+static int32_t *local_minutes; /* for each minute: what the local clock shows, in minutes since 1970 */
+static uint16_t *expected;     /* for each minute: one bit for each rule, set if the rule comes */
 
 struct rule {
     bool minutes[60];
@@ -72,9 +72,9 @@ static bool is_day(const struct rule *rule, int32_t day) {
     return rule->months[date.month] && (rule->either ? of_month || of_week : of_month && of_week);
 }
 
-/* N3, N4, minute by minute. */
+/* Fills `expected`, minute by minute, as N3 and N4 say. */
 static void search(const struct rule *rules, size_t rule_count, size_t count) {
-    uint16_t of_day[1440] = {0}; /* which rules have this time of day */
+    uint16_t of_day[1440] = {0}; /* for each minute of a day: one bit for each rule, set if the rule has it */
     uint16_t every_hour = 0;
     for (size_t r = 0; r < rule_count; r++) {
         every_hour = (uint16_t)(every_hour | (unsigned)rules[r].every_hour << r);
@@ -84,7 +84,7 @@ static void search(const struct rule *rules, size_t rule_count, size_t count) {
         }
     }
     const int32_t first_day = local_minutes[0] / 1440;
-    uint16_t of_date[DAYS] = {0}; /* which rules have this day */
+    uint16_t of_date[DAYS] = {0}; /* for each date: one bit for each rule, set if the rule has it */
     for (size_t r = 0; r < rule_count; r++) {
         for (int32_t day = 0; day < DAYS; day++) {
             of_date[day] = (uint16_t)(of_date[day] | (unsigned)is_day(&rules[r], first_day + day) << r);
@@ -194,7 +194,7 @@ static size_t compare(const struct rule *rules, size_t r, const verge_zone *zone
             fail();
         }
         compared++;
-        /* Goes on from there or, once in 16 times, from up to 20,000 minutes later. */
+        /* Goes on from the occurrence or, once in 16 times, from up to 20,000 minutes later. */
         after = found + (verge_test_chance(random, 16) ? (size_t)verge_test_below(random, 20000) : 0);
     }
     return compared;
@@ -244,7 +244,8 @@ static void compare_zone(const char *name, int64_t first_year, uint64_t seed) {
     while (rule_count < RULES_MAX) {
         verge_recurrence unused;
         make_rule(&random, &rules[rule_count]);
-        if (verge_recurrence_parse(rules[rule_count].text, &unused, NULL, 0) == 0) { /* February 30 is refused */
+        /* A rule that never comes, such as on February 30, is refused. */
+        if (verge_recurrence_parse(rules[rule_count].text, &unused, NULL, 0) == 0) {
             rule_count++;
         }
     }

@@ -14,7 +14,7 @@
 #include "support/cmocka.h"
 #include "support/random.h"
 
-/* Times around the first 333 changes of the clock, and random times from 1970 to 2262. */
+/* Compares with localtime_r: times around the first 333 changes of the clock, and random times from 1970 to 2262. */
 static void compare_zone(const char *name, uint64_t seed) {
     struct verge_test_random random = verge_test_random_from(seed);
     verge_zone *zone = NULL;
@@ -121,7 +121,7 @@ static size_t read_berlin(uint8_t *bytes, size_t size) {
     return count;
 }
 
-/* Whatever a file has: it is refused, or the next occurrence is later. Each file is in a block of exactly its size, so
+/* A file with any content is refused, or the next occurrence is later. Each file is in a block of exactly its size, so
  * that a sanitizer sees a read beyond it. */
 static void test_broken_files(void **state) {
     (void)state;
@@ -182,7 +182,7 @@ static void test_footers(void **state) {
         {"<+0845>-8:45", true},
         {"CET", false},
         {"CE-1", false},
-        {"CET-1CEST", false}, /* when? */
+        {"CET-1CEST", false}, /* it does not say when summer time begins */
         {"CET-1CEST,M3.5.0", false},
         {"CET-1CEST,M13.5.0,M10.5.0", false},
         {"CET-1CEST,M3.0.0,M10.5.0", false},

@@ -46,7 +46,7 @@ static void print_lateness(void) {
     double ms[2][2];
     for (size_t i = 0; i < 2; i++) {
         const size_t count = records[i].count < RECORDS_MAX ? records[i].count : RECORDS_MAX;
-        assert_true(count > 0); /* timers go on */
+        assert_true(count > 0); /* timers went on */
         qsort(records[i].late_ns, count, sizeof(uint32_t), compare);
         const size_t middle = count / 2;
         const size_t near_last = count * 99 / 100;
@@ -217,7 +217,7 @@ static void who_does_not_read_is_dropped(void **state) {
     }
     const char *answer = NULL;
     const uint64_t until_ns = peer_now() + 300 * SECOND;
-    do { /* while the clients keep their places, there is none for another one; in the end, all have gone */
+    do { /* until all of these clients are dropped: as long as they keep their places, there is none for another one */
         assert_true(peer_now() < until_ns);
         peer_pause(100 * MS);
         answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");

@@ -28,8 +28,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
     return 0;
 }
 
-/* Waits until scope's thread has nothing left to do. Two rounds, since one that had begun may not have seen the
- * event. */
+/* Waits until scope's thread has nothing left to do. This takes two rounds, since a round that had begun before may not
+ * have seen the event. */
 static void settle(void) {
     const uint64_t before = atomic_load(&waits);
     while (atomic_load(&waits) < before + 2) {
@@ -45,7 +45,7 @@ static void pass(uint64_t ns) {
 static void ask(int fd) {
     peer_send(fd, "HEAD /" TOKEN "/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_int_equal(peer_status(peer_receive(fd, "\r\n\r\n")), 200);
-    settle(); /* the server counts from when it has sent its answer */
+    settle(); /* the 15 seconds begin when the server has sent its answer */
 }
 
 static void v3_an_idle_connection_ends_after_15_seconds(void **state) {

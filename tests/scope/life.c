@@ -11,7 +11,7 @@ static verge_service *services[COUNT];
 static verge_runtime *runtimes[COUNT];
 static struct {
     verge_scope *scope;
-    size_t service, runtime; /* COUNT: it shows none */
+    size_t service, runtime; /* the indices of what the scope shows; COUNT: none */
 } scopes[COUNT];
 static struct verge_test_random random_;
 

@@ -52,7 +52,7 @@ static inline uint16_t peer_port(const verge_scope *scope) {
     return (uint16_t)strtoul(address + sizeof(before) - 1, NULL, 10);
 }
 
-/* Connects. -1: it cannot. Reads give up after ten minutes, so that a test ends. */
+/* Returns a socket that is connected, or -1. Reads give up after ten minutes, so that a test ends. */
 static inline int peer_connect(uint16_t port) {
     const struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -89,7 +89,7 @@ static inline char *peer_receive(int fd, const char *until) {
     return text;
 }
 
-/* Makes a request on a new connection, with more lines in its head. Returns the answer up to the end. */
+/* Makes a request on a new connection, and returns the whole answer. `fields`: more lines for the head. */
 static inline char *peer_ask(uint16_t port, const char *method, const char *path, const char *fields) {
     char request[1024];
     const int fd = peer_connect(port);

@@ -36,8 +36,8 @@ static void what_browsers_send(void **state) {
     assert_false(verge__request_has_tag(&request, "\"three\""));
 }
 
-/* However a request is cut into pieces: there is no verdict before it is complete. Each part is in memory of its own,
- * so that a sanitizer finds reads beyond it. */
+/* A request that has come in part is neither accepted nor refused, wherever it is cut. Each part is in memory of its
+ * own, so that a sanitizer finds reads beyond it. */
 static void every_part_of_it_may_become_one(void **state) {
     (void)state;
     for (size_t size = 0; size < strlen(chromium); size++) {

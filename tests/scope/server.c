@@ -66,7 +66,7 @@ static void the_page(void **state) {
     assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
 }
 
-/* Nothing is loaded from elsewhere, and nothing runs that is not in the one script. */
+/* The page loads nothing from elsewhere, and runs nothing but its one script. */
 static void the_page_stands_alone(void **state) {
     (void)state;
     const char *page = strstr(peer_ask(port, "GET", "/" TOKEN "/", ""), "\r\n\r\n") + 4;
@@ -78,7 +78,8 @@ static void the_page_stands_alone(void **state) {
         assert_null(strstr(page, forbidden[i]));
     }
     for (const char *at = page; (at = strstr(at, "http")) != NULL; at++) {
-        assert_int_equal(strncmp(at, "http://www.w3.org/2000/svg", 26), 0); /* a name, not a place */
+        /* The name of a namespace, which browsers do not load. */
+        assert_int_equal(strncmp(at, "http://www.w3.org/2000/svg", 26), 0);
     }
 }
 
@@ -189,7 +190,7 @@ static void events_come_again_and_again(void **state) {
     (void)close(fd);
 }
 
-/* Clients that wait for events keep their places. */
+/* Clients that wait for events keep their places, so more clients are refused. */
 static void more_clients_than_there_may_be(void **state) {
     (void)state;
     enum { COUNT = VERGE_SCOPE_CLIENTS_MAX };
@@ -252,7 +253,7 @@ static void what_a_page_asks_for(void **state) {
     answer = peer_ask(port, "GET", "/" TOKEN "/history", "");
     assert_int_equal(peer_status(answer), 200);
     assert_non_null(strstr(answer, "{\"service\":{\"late\":["));
-    /* A source, by the number that the snapshot has. */
+    /* Asks for a source, by the number that the snapshot has for it. */
     answer = peer_ask(port, "GET", "/" TOKEN "/snapshot", "");
     const char *found = strstr(answer, "{\"name\":\"never\",\"label\":false,\"pending\":7,\"id\":");
     assert_non_null(found);
@@ -297,7 +298,7 @@ static void options_that_are_wrong(void **state) {
     options.token = "0123456789abcdef/..";
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EINVAL);
     options.token = NULL;
-    assert_int_equal(verge_scope_create(service, NULL, &options, &other), -EBUSY); /* there is one already */
+    assert_int_equal(verge_scope_create(service, NULL, &options, &other), -EBUSY); /* the service has a scope already */
     options.address = "tcp:192.0.2.1:0";                                           /* not an address of this machine */
     assert_int_equal(verge_scope_create(NULL, NULL, &options, &other), -EADDRNOTAVAIL);
     options.address = "unix:/nowhere/at/all";
@@ -410,7 +411,8 @@ static void nothing_is_left_without_memory(void **state) {
         assert_true(error == 0 || error == -ENOMEM);
         assert_true((error == 0) == (one != NULL));
         assert_int_equal(verge_scope_destroy(one), 0);
-        assert_true(error != 0 || memory.failures == 0 || memory.calls > i); /* it was not needed for the start */
+        /* If an allocation failed, and create succeeded, that allocation was not needed for it. */
+        assert_true(error != 0 || memory.failures == 0 || memory.calls > i);
         verge_test_allocator_assert_empty(&memory);
     }
 }

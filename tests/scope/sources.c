@@ -11,8 +11,8 @@ enum { LABEL_COUNT = 6, TIMER_COUNT = 3000 };
 
 static const char *const labels[LABEL_COUNT] = {NULL, "one", "two", "<b>", "drei", "\xff"};
 
-static verge__service_view view; /* large */
-static uint64_t now_ns;          /* of scope's clock */
+static verge__service_view view; /* too large for the stack */
+static uint64_t now_ns;          /* the time of scope's clock */
 
 static void look(void) {
     now_ns += SECOND / 4;
@@ -195,7 +195,8 @@ static void with_a_label_a_timer_is_what_it_was(void **state) {
     verge_manual_clock_advance(&stepped.clock, 12 * MS);
     assert_int_equal(verge_worker_run_once(worker, 0), 3);
     assert_int_equal(verge_service_get(stepped.service, once, &info), -ENOENT);
-    assert_int_equal(verge_service_get(stepped.service, longest, &info), -ENOENT); /* it has no second tick */
+    /* `longest` has ended, as its second tick would be beyond the end of time. */
+    assert_int_equal(verge_service_get(stepped.service, longest, &info), -ENOENT);
     assert_int_equal(verge_service_get(stepped.service, periodic, &info), 0);
     /* A labelled timer that runs once can be reset like any other one. Here it is reset before it runs. */
     assert_int_equal(start(&stepped, "once", 10 * MS, 0, &once), 0);
@@ -244,7 +245,7 @@ static void sources_that_are_not_used_make_room(void **state) {
         }
         look();
         for (int i = 0; i < AT_ONCE; i++) {
-            assert_int_equal(pending(names[first + i]), 1); /* by its name, however many there were before */
+            assert_int_equal(pending(names[first + i]), 1); /* under its own name, after however many sources */
             assert_int_equal(verge_service_cancel(stepped.service, timers[i]), 0);
         }
         assert_int_equal(pending("stays"), 1);
@@ -274,7 +275,7 @@ static void sources_that_are_not_used_make_room(void **state) {
 
 /* ---- what happened, by samples ---- */
 
-/* Looks for so many seconds: then every figure per second is right. */
+/* Acts and looks four times a second, for so many seconds. After that, the figures per second are right. */
 static void look_for_seconds(struct stepped *stepped, verge_worker *worker, void (*act)(struct stepped *),
                              int seconds) {
     for (int i = 0; i < 4 * seconds; i++) {
@@ -288,7 +289,7 @@ static void look_for_seconds(struct stepped *stepped, verge_worker *worker, void
 
 static void act_in_two_ways(struct stepped *stepped) {
     verge_timer timer = 0;
-    for (unsigned i = 0; i < start_count; i++) { /* three of "one" for each of "ring" */
+    for (unsigned i = 0; i < start_count; i++) { /* three starts of "one" for each start of "ring" */
         maybe_poke();
         if (i % 4 == 0) {
             assert_int_equal(verge_service_start(stepped->service, stepped->clock.now_ns, ring, NULL, &timer), 0);
@@ -310,8 +311,8 @@ static void assert_about(double value, double expected, double tolerance) {
     }
 }
 
-/* The scales make so few events that each is counted, and far more than are counted. The figures are means of ten
- * seconds, because those of samples vary. */
+/* At the smallest scale, there are so few events that each is counted; at the largest, there are far more than are
+ * counted. The figures are means over ten seconds, because figures from samples vary. */
 static void figures_add_up(void **state) {
     (void)state;
     static const unsigned scales[] = {1, 20, 400};
@@ -347,14 +348,14 @@ static void figures_add_up(void **state) {
         assert_about(others_cancelled, 12 * quarters, tolerance);
         assert_about(all, 52 * quarters, 0.02);
         assert_about(view.started, 52 * quarters, 0.02);
-        /* A quarter of a second late, all of them. */
+        /* All timers were a quarter of a second late. */
         assert_in_range(verge__view_lateness(one, 0.5, 1), SECOND / 4, SECOND / 2);
         end(&stepped, worker);
     }
 }
 
-/* One start of a rare source for 2,000 of a flood: its rate is a guess, and its bounds say so. In 19 of 20 cases the
- * truth is between them; the test allows for 1 of 5 that is not. */
+/* One of 2,000 starts of a flood is of a rare source. The rate of this source is a guess with bounds. In 19 of 20
+ * cases, the true rate is between the bounds. The test allows that it is outside in 1 of 5 cases. */
 static unsigned flood_turn;
 
 static void flood(struct stepped *stepped) {
@@ -389,7 +390,7 @@ static void rates_of_rare_sources_have_bounds(void **state) {
         const double rare = find("rare") == NULL ? 0 : verge__view_rate(&view, &find("rare")->started, &low, &high);
         const double truth = 4.0 * start_count / 2000;
         assert_true(low <= rare && rare <= high);
-        assert_true(high > 1.2 * rare || rare == 0); /* the rare rate is not */
+        assert_true(high > 1.2 * rare || rare == 0); /* the rare rate is not known well */
         outside += truth < low || truth > high;
     }
     print_message("%u of %u bounds did not have the truth\n", outside, looks);
@@ -498,12 +499,12 @@ static void get_stuck(const verge_firing *firing) { /* takes four seconds, with 
             told_at = i;
         }
     }
-    assert_in_range(told_at, 5, 8); /* not before a second, and within two */
+    assert_in_range(told_at, 5, 8); /* after more than one second, and within two */
     assert_non_null(verge__stuck_now(&view.stuck, 1));
     assert_string_equal(verge__stuck_now(&view.stuck, 1)->name, "get_stuck");
     assert_int_equal(verge__stuck_count(&view.stuck), 1);
     const double cores = find("get_stuck")->time_ns.now / (double)SECOND;
-    assert_true(cores > 0.9 && cores <= 1.01); /* one worker, one core */
+    assert_true(cores > 0.9 && cores <= 1.01); /* the time of one worker is that of one core */
 }
 
 static void who_was_stuck_is_kept(void **state) {
@@ -524,7 +525,8 @@ static void who_was_stuck_is_kept(void **state) {
     end(&stepped, worker);
 }
 
-/* The callback was not running at the look before. A second that is noted in between does not make it older. */
+/* A callback that was not running at the last look: its time counts from the next look on, even if a second is noted
+ * before that look. */
 static void begin_between_looks(const verge_firing *firing) {
     (void)firing;
     verge__view_note_second(&view, now_ns / SECOND + 1, now_ns + SECOND / 4);
@@ -611,7 +613,7 @@ static void who_makes_others_late_is_named(void **state) {
 static void who_takes_little_time_is_not_blamed(void **state) {
     (void)state;
     const verge__troubles *troubles = tell_why(work_for_a_moment, 400 * MS);
-    assert_int_equal(troubles->count, 2); /* two, as their reasons may differ */
+    assert_int_equal(troubles->count, 2); /* one for each source, as the reasons may differ */
     for (size_t i = 0; i < troubles->count; i++) {
         assert_int_equal(troubles->list[i].kind, VERGE__TROUBLE_LATE);
         assert_null(strstr(troubles->list[i].text, "worker"));
@@ -689,13 +691,14 @@ static void nothing_is_counted_while_nobody_looks(void **state) {
     look();
     (void)verge_worker_run_once(worker, 0);
     act_in_two_ways(&stepped);
-    look(); /* now it knows the sources */
+    look(); /* now the view knows the sources */
     until_poke = 0;
     act_in_two_ways(&stepped);
     assert_true(samples_taken(worker) >= UINT64_C(2) * VERGE__EVENTS_A_POKE);
     until_poke = UINT32_MAX;
     act_in_two_ways(&stepped);
-    assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service); /* enough: the short ways are back */
+    /* Enough samples were taken, so the short ways are used again. */
+    assert_int_equal(worker->short_way_service, (uintptr_t)stepped.service);
     assert_int_equal(worker->short_way_service_with_cas,
                      (uintptr_t)(worker->machine_has_cas ? (const void *)stepped.service : worker));
     verge__view_look_away(&view);

@@ -104,7 +104,7 @@ static void without_memory_it_has_failed(void **state) {
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
     verge__text text = {.allocator = &memory.allocator};
-    memory.fail_at = memory.calls + 2; /* when it grows */
+    memory.fail_at = memory.calls + 2; /* the allocation for more text */
     for (int i = 0; i < 2000; i++) {
         verge__json_string(&text, NULL, "a string");
     }

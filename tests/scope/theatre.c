@@ -120,7 +120,8 @@ static void be_still(void) {
     for (int i = 0; i < 9; i++) {
         (void)start("caf\xc3\xa9 \xff", expire_session, 30 * HOUR, 0); /* one byte of it is no UTF-8 */
     }
-    /* A terminal would show it from right to left, and ring a bell. NOLINTNEXTLINE(misc-misleading-bidirectional) */
+    /* A terminal would show this label from right to left, and ring a bell.
+     * NOLINTNEXTLINE(misc-misleading-bidirectional) */
     (void)start("bill\xe2\x80\xaegpj.exe\a", expire_session, 30 * HOUR, 0);
     for (int i = 0; i < 120; i++) {
         must(verge_service_start_after(service, HOUR / 2, rebuild_index, NULL, NULL));

@@ -151,7 +151,7 @@ static void wheels_come_and_go(void **state) {
     const char *answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");
     assert_non_null(strstr(answer, "in its place"));
     assert_null(strstr(answer, "too many"));
-    assert_int_equal(verge_scope_destroy(scope), 0); /* with panels and wheels that are left */
+    assert_int_equal(verge_scope_destroy(scope), 0); /* although panels and wheels are left */
 }
 
 /* However often a wheel is published, it is copied once for each look, and not at all while nobody looks. */
@@ -260,7 +260,7 @@ static void a_stuck_callback_is_told_after_a_second(void **state) {
     assert_true(stuck_ms >= 1000);
     assert_true(before_ms < now_ms - stuck_ms + 1001); /* the event before came too early for a report */
     assert_non_null(strstr(event, "\"callback\":\"get_stuck\""));
-    assert_non_null(strstr(event, "\"troubles\":[{\"kind\":\"stuck\"")); /* before the figures of panels */
+    assert_non_null(strstr(event, "\"troubles\":[{\"kind\":\"stuck\"")); /* the first trouble, before those of panels */
     atomic_store(&may_return, true);
     while (strstr(next_event(&events), "\"state\":\"stuck\"") != NULL) {
     }

@@ -99,7 +99,7 @@ static void seed000_an_old_id_never_cancels_a_new_timer(void **state) {
 }
 
 /* Only 22 bits of a generation were compared, so generations wrapped after four million uses. In verge, 32 bits are
- * compared. In verge, the test leaves out most of the uses. */
+ * compared, and the test leaves out most of the uses. */
 static void seed000_ids_do_not_wrap_after_22_bits(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_of(VERGE_PRESET_THREE_LEVEL, 0);

@@ -124,7 +124,7 @@ static void seed001_memory_when_empty_or_lightly_used(void **state) {
 static void seed001_below_one_second_goes_to_level_0(void **state) {
     (void)state;
     verge_wheel *wheel = two_level(0);
-    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* for fewer timers, it has levels of fewer slots */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* for fewer timers, a level has fewer slots */
     (void)schedule(wheel, 999 * MS, 1);
     assert_int_equal(level_stats_of(wheel, 0).active, 1);
     assert_int_equal(level_stats_of(wheel, 1).active, 0);
@@ -145,7 +145,7 @@ static void seed001_cascade_happens_at_the_right_time(void **state) {
     verge_wheel *wheel = two_level(0);
     (void)schedule(wheel, 100 * SECOND, 1);
     assert_quiet(wheel, 98 * SECOND - 2 * (UINT64_C(1) << 30));
-    assert_int_equal(level_stats_of(wheel, 1).active, 1); /* too early for it to come down */
+    assert_int_equal(level_stats_of(wheel, 1).active, 1); /* too early for the timer to move down */
     for (uint64_t now_ns = 97 * SECOND; now_ns < 100 * SECOND; now_ns += TICK) {
         assert_quiet(wheel, now_ns);
     }

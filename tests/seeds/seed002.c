@@ -4,7 +4,7 @@
 
 #define PRECISION UINT64_C(1024)
 
-/* Alarms in intervals of 1024 ns. */
+/* Returns a wheel with the levels of the seed. Its ticks, which the seed calls intervals, are 1,024 ns. */
 static verge_wheel *alarms(uint64_t start_ns) {
     static const uint8_t bits[] = {6, 6, 6, 6, 0};
     verge_wheel_options options = options_of(VERGE_PRESET_ALARM);

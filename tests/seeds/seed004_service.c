@@ -159,7 +159,7 @@ static void seed004_cancelled_or_fired_at_every_step(void **state) {
         intruder.service = stepped.service;
         intruder.steps = 0;
         intruder.has_cancelled = false;
-        advance(&stepped, TICK); /* taken from the inbox, filed and run, all in one pass */
+        advance(&stepped, TICK); /* one pass takes the timer from the inbox, files it and runs it */
         verge__step_hook = intrude;
         (void)step(worker);
         verge__step_hook = NULL;

@@ -3,7 +3,7 @@
  * Linked into the tests that run on both backends. If the system does not allow io_uring, as in many containers, the
  * tests on io_uring are skipped before they begin. With VERGE_TEST_IO_URING=required they fail instead.
  *
- * This asks the system, not the library. If only the library cannot set up its ring, the tests must fail.
+ * The check asks the system, not the library. If only the library cannot set up its ring, the tests must fail.
  */
 #define _GNU_SOURCE
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * support/suspend.h - simulates a machine that is suspended, in programs linked with --wrap=clock_gettime. suspend_for
- * moves CLOCK_BOOTTIME but not CLOCK_MONOTONIC, as a suspend does. After freeze_clocks, both clocks stand still but for
- * suspend_for, and stay_awake_for, which moves both. Every other clock shows the time of CLOCK_MONOTONIC.
+ * moves CLOCK_BOOTTIME but not CLOCK_MONOTONIC, as a suspend does. After freeze_clocks, only two calls move the clocks:
+ * suspend_for, and stay_awake_for, which moves both clocks. Every other clock shows the time of CLOCK_MONOTONIC.
  */
 #ifndef VERGE_TESTS_SUPPORT_SUSPEND_H
 #define VERGE_TESTS_SUPPORT_SUSPEND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last line of a demonstration: passed, or what failed. */
+/* The verdict of an audit, which `verge demo` prints as its last line: passed, or what failed. */
 #define _POSIX_C_SOURCE 200809L /* fileno */
 #include "output/audit.h"
 
@@ -10,7 +10,7 @@
 
 #include "support/cmocka.h"
 
-/* What an audit prints as its verdict. */
+/* Prints the verdict of an audit into `text`. */
 static void read_verdict(const struct audit *audit, char *text, size_t size) {
     const struct look look = {.good = "", .bad = "", .plain = "", .bold = "", .dim = ""};
     FILE *file = tmpfile();

@@ -37,7 +37,7 @@ static struct replay_result replay(const struct replay_options *options, const c
 static void timers_fire_at_the_tick_after_their_deadline(void **state) {
     (void)state;
     struct replay_options options = plain_options();
-    /* 1,000 comes at 1,024: 24 late; 2,000 at 2,048: 48; 3,000 at 3,072: 72. */
+    /* The timer for 1,000 comes at 1,024, 24 ns late; that for 2,000 at 2,048, 48 late; that for 3,000 72 late. */
     struct replay_result result = replay(&options, "verge-trace 1\n"
                                                    "0 start 1 1000\n"
                                                    "0 start 2 2000\n"
@@ -72,7 +72,7 @@ static void cancelled_and_moved_timers_are_counted(void **state) {
                                                    "2000 cancel 3\n"      /* gone: it fired at 1,024 */
                                                    "2000 reset 3 9000\n"  /* gone, too */
                                                    "2000 start 2 5000\n"  /* still pending: it moves */
-                                                   "2000 start 3 +1000\n" /* and this one is started anew */
+                                                   "2000 start 3 +1000\n" /* not pending: it is started anew */
                                                    "20000 advance\n");
     assert_true(result.started == 4 && result.cancelled == 1 && result.fired == 3);
     assert_true(result.reset == 2 && result.gone == 3 && result.refused == 0);
@@ -135,7 +135,7 @@ static void a_window_makes_timers_coalesce(void **state) {
                        "9000 advance\n";
     struct replay_result result = replay(&options, text);
     assert_true(result.wakeups >= 2 && result.late_max_ns == 4096 - 3100);
-    options.window_ns = 2000; /* all windows, that of 3 after its reset, have 4,096, the roundest tick */
+    options.window_ns = 2000; /* 4,096, the roundest tick, is in all windows (that of 3 after its reset) */
     result = replay(&options, text);
     assert_true(result.fired == 3 && result.wakeups - result.in_vain == 1 && result.late_max_ns == 4096 - 2100);
     options.window_ns = 0;

@@ -23,7 +23,7 @@ void open_faults(void) {
     const char *backend = getenv("VERGE_BACKEND");
     const bool is_epoll = backend != NULL && strcmp(backend, "epoll") == 0;
     world->is_exact = chance(2) || is_epoll;
-    world->loses_io = chance(8) && (is_epoll || !world->is_exact); /* the kernel cancels in an order of its own */
+    world->loses_io = chance(8) && (is_epoll || !world->is_exact); /* io_uring cancels in any order */
 }
 
 static void move_clock(const struct player *self) {

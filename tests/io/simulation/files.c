@@ -17,7 +17,7 @@ static struct {
 
 static char folder[64];
 
-/* The files are in memory if possible, where fsync takes no time. */
+/* Chooses names for the files: in memory if possible, where fsync takes no time. */
 void open_files(void) {
     (void)snprintf(folder, sizeof(folder), "/dev/shm/verge-simulation-XXXXXX");
     if (mkdtemp(folder) == NULL) {
@@ -32,7 +32,7 @@ void open_files(void) {
 
 void close_files(void) {
     for (size_t i = 0; i < FILE_COUNT; i++) {
-        (void)unlink(files[i].path); /* perhaps nobody has used it */
+        (void)unlink(files[i].path); /* fails if no player has created the file */
     }
     CHECK_EQUAL(rmdir(folder), 0);
 }
@@ -82,7 +82,8 @@ static void sync_one(struct player *self, int fd) {
                FOR_FILES);
 }
 
-/* With io_uring, kernel threads do the work on files. The simulation cannot step these. */
+/* Uses a file, except in exact worlds with io_uring: there, kernel threads do the work on files, and the simulation
+ * cannot step kernel threads. */
 void use_file(struct player *self) {
     const size_t i = below(FILE_COUNT);
     if (files[i].is_used || (world->is_exact && is_uring())) {

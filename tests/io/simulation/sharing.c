@@ -11,7 +11,7 @@ static struct {
     verge_mutex mutexes[MUTEX_COUNT];
     verge_condition conditions[MUTEX_COUNT];
     const struct player *owners[MUTEX_COUNT];
-    unsigned tokens[MUTEX_COUNT]; /* under the mutex: players wait for tokens */
+    unsigned tokens[MUTEX_COUNT]; /* players wait for tokens; the mutex of the same index protects them */
     verge_channel *channels[CHANNEL_COUNT];
     bool is_closed[CHANNEL_COUNT];
     uint8_t states[ITEMS_MAX];
@@ -57,7 +57,7 @@ static void wait_for_token(struct player *self, size_t i) {
         const struct before before = before_call(self, deadline_ns);
         disown(self, i);
         const int result = verge_condition_wait(&all.conditions[i], &all.mutexes[i], deadline_ns);
-        own(self, i);                                                    /* whatever the result */
+        own(self, i); /* the player has the mutex, whatever the result */
         after_call(self, "condition", &before, result, FOR_A_MUTEX_TOO); /* it may wait long for the mutex */
         if (result != 0) {
             return;

@@ -210,7 +210,7 @@ static void say_seed(void) {
     }
 }
 
-/* N4: players write to sockets that nobody reads, but not to such pipes. So there must be no SIGPIPE. */
+/* N4: players write to sockets that nobody reads, but never to pipes that nobody reads. So there must be no SIGPIPE. */
 static atomic_int broken_pipes;
 
 static void count_broken_pipe(int number) {

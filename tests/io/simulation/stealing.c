@@ -29,7 +29,7 @@ enum {
     READERS_MAX = 10,
     WRITERS_MAX = 2,
     ROUNDS_MAX = 40,
-    SILENT_ROUNDS = 3, /* so many deadlines must come for each reader at the end */
+    SILENT_ROUNDS = 3, /* at the end, nobody writes until so many deadlines have come for each reader */
     STEPS_MAX = 20000000,
 };
 
@@ -215,7 +215,7 @@ static bool all_saw_silence(void) {
 static void end_all_streams(void) {
     world.is_silent = true;
     for (uint32_t i = 0; i < world.reader_count; i++) {
-        write_some(&world.streams[i]); /* a reader that waits without a deadline returns */
+        write_some(&world.streams[i]); /* wakes a reader that waits without a deadline */
     }
     while (!all_saw_silence()) {
         CHECK_EQUAL(verge_sleep(world.deadline_max_ns), 0);

@@ -14,10 +14,10 @@ enum { STREAM_COUNT = 5, BUFFER_SIZE = 6000, DOOR_QUEUE = 2 };
 struct direction {
     int from, to;
     uint64_t written, read;
-    uint32_t key; /* from which its bytes are computed */
+    uint32_t key; /* the bytes of the direction are computed from it */
     bool is_writing, is_reading;
-    bool is_shut; /* the writer's side */
-    bool is_deaf; /* the reader's side: a writer gets -EPIPE */
+    bool is_shut; /* the writer has shut down its side */
+    bool is_deaf; /* the reader has shut down its side: writes return -EPIPE */
     bool is_socket;
     bool is_uncertain; /* I/O was lost while a kernel thread may have been at work on this direction (N5) */
 };

@@ -17,7 +17,7 @@
 #include "task/runner.h"
 #include "verge/service.h"
 
-/* All files of the simulation have one count. */
+/* One count of failed checks for all files of the simulation. */
 extern atomic_int world_failed_check_count;
 #define failed_check_count world_failed_check_count
 
@@ -25,7 +25,7 @@ enum { PLAYERS_MAX = 200, EVENTS_MAX = 20000 };
 
 struct player {
     unsigned id;
-    verge_task *handle; /* NULL: nobody has the handle, or not any more */
+    verge_task *handle; /* NULL: no player has the handle yet, or any more */
     bool is_being_joined;
     int begun_count;
     int ended_count;
@@ -55,7 +55,7 @@ struct world {
     bool can_fail; /* in this world, memory may fail */
     bool rings_fill;
     bool loses_io; /* in this world, the system stops doing I/O at some time */
-    int io_error;  /* the error since then; 0: it has not happened */
+    int io_error;  /* the error of all I/O since then; 0: the system still does I/O */
     bool is_exact; /* the seed always has the same result */
     bool is_stopped;
     uint64_t stopped_ns;
