@@ -19,7 +19,7 @@
 enum { CONNECTIONS = 1000, BATCH = 64 };
 
 struct connection {
-    verge_timeout idle; /* first: a poll returns its address. Zeroed, it is not started */
+    verge_timeout idle; /* must be first: a poll returns its address. Zeroed: not started */
     uint64_t last_request_ns;
     uint64_t closed_ns;
 };

@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     options.create = true; /* creates the tables at the first start */
     int error = verge_durable_open(&options, &durable);
     if (error != 0) {
-        return fail("open", error); /* the URL may have a password */
+        return fail("open", error); /* does not print the URL, which may have a password */
     }
     error = verge_durable_register(durable, "remind", remind, NULL, NULL); /* reminders of earlier runs fire now */
     char line[4096];
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
             .payload = text,
             .payload_size = strcspn(text, "\n"),
         };
-        error = verge_durable_start(durable, &request, NULL); /* 0: the reminder is on disk */
+        error = verge_durable_start(durable, &request, NULL); /* returns 0 when the reminder is on disk */
     }
     if (error != 0) {
         fail("schedule", error);

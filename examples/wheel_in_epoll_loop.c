@@ -4,7 +4,7 @@
  * epoll_wait sleeps until then. The program counts milliseconds, and so does its wheel.
  *
  * Here the loop talks to itself through a pipe: a timer sends a byte every 10 ms. Each byte that arrives pushes back a
- * timeout of 10 s; the third one cancels both. Then nothing is pending, and the loop ends.
+ * timeout of 10 s. The third byte cancels the timer and the timeout. Then nothing is pending, and the loop ends.
  */
 #include <stdio.h>
 #include <sys/epoll.h>

@@ -6,8 +6,9 @@
  * A call fails alone or, where that is possible, with all later ones: memory stays scarce, a signal comes again and
  * again. Each run is a process of its own, with a time limit. The job must end, with a documented error or none. All
  * that it has begun must end, and nothing may be left behind. By default, the first calls of each site fail, and some
- * at random (VERGE_TEST_SEED). With VERGE_FAULTS=all, each of the first CALLS_MAX calls fails, and as many of the rest.
- * Threads race, so a call with a given number may never be made: such runs are counted.
+ * later calls, chosen at random (VERGE_TEST_SEED). With VERGE_FAULTS=all, each of the first CALLS_MAX calls fails, and
+ * as many later ones. Threads race, so a call with a given number may never be made. The output says how many runs had
+ * a fault.
  */
 #define _GNU_SOURCE
 
@@ -96,7 +97,7 @@ static void run_plan(const struct fault_plan *plan, struct tally *tally) {
     tally->runs++;
 }
 
-/* How often the job makes calls of this site when nothing fails; 0 if the job fails all the same. */
+/* Returns how often the job makes calls of this site when nothing fails, or 0 if the job does not pass even then. */
 static uint64_t calls_of(enum site site, uint64_t *failed) {
     const struct fault_plan nothing = {.site = site};
     const bool is_good = run_once(&nothing);

@@ -21,7 +21,7 @@ struct asked {
     const char *words[BENCH_WORD_COUNT_MAX];
     size_t word_count;
     bool is_json;
-    bool is_swept; /* a precision and a window are recommended */
+    bool is_swept; /* the job recommends a precision and a window */
 };
 
 extern struct asked asked;

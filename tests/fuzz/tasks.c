@@ -14,8 +14,8 @@
  *   - while it has a group, it begins no other one, and spawns no tasks of its own, since these would not be cancelled
  *     with it;
  *   - while it has a group or such tasks, it makes no call that locks the mutex regardless of cancellation.
- * Then an actor that is cancelled ends. So a run that does not end is a finding: the timeout of the fuzzer or of the
- * test.
+ * Then an actor that is cancelled ends. So a run that does not end is a bug of the library, which the timeout of the
+ * fuzzer or of the test reports.
  */
 #include "fuzz/tasks_model.h"
 #include "support/spawn.h"

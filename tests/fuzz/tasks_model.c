@@ -210,7 +210,7 @@ uint32_t model_new_item(size_t place) {
 void model_sent(uint32_t item, int result) {
     if (result != 0) {
         FUZZ_CHECK(world.fates[item] == NOT_SENT, "K1: an item that was not sent shows up");
-        world.places[item] = CHANNELS; /* nowhere, from now on */
+        world.places[item] = CHANNELS; /* it is in no channel from now on */
     } else if (world.fates[item] == NOT_SENT) {
         world.fates[item] = SENT;
     }

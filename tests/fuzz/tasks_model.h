@@ -151,7 +151,7 @@ void model_received(uint32_t item, size_t place, int result);
 void model_read(const struct actor *self, uint64_t before, uint64_t number, int result, bool wants_latest);
 void model_ticked(struct actor *self, const verge_tick *tick, int result);
 
-struct actor *model_new_actor(struct actor *parent, struct team *team); /* NULL: no more */
+struct actor *model_new_actor(struct actor *parent, struct team *team); /* NULL: there is no room for more */
 void model_spawned(struct actor *self, struct actor *child, int result, bool may_have_no_worker);
 struct actor *model_child(const struct actor *self); /* a child that is to be joined, or NULL */
 void model_joined(const struct actor *self, struct actor *child, intptr_t value, int result);

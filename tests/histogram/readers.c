@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* H5 of verge/histogram.h: while one thread records, others never see a bucket ahead of the rest. */
+/* H5 of verge/histogram.h: while one thread records, other threads never see a value in a bucket before they see it in
+ * count, sum, min and max. */
 #include <pthread.h>
 #include <stdbool.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host that is written in C90, with its own malloc: its timers are in a wheel of one file that is compiled as C17. It
- * counts in ticks of 32 bits, which wrap while the timers run. Returns 0 if each timer came out at its tick.
+ * A host that is written in C90, with its own malloc: its timers are in a wheel of one file that is compiled as C17.
+ * The host counts in ticks of 32 bits, which wrap while the timers run. It returns 0 if each timer came out at its
+ * tick.
  */
 #include "verge.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong outside: refused system calls, no descriptors, peers that reset, full queues. No hang. */
+/* What goes wrong outside: refused system calls, no descriptors, peers that reset, full queues. No call hangs. */
 #define _GNU_SOURCE
 
 #include <linux/filter.h>
@@ -253,7 +253,7 @@ static intptr_t loses_its_backend(void *argument) {
     char byte = 0;
     CHECK_EQUAL(verge_send(pair.far, &byte, 1, 0, VERGE_NEVER), -EPERM);
     CHECK_EQUAL(verge_recv(pair.near, &byte, 1, 0, verge_deadline_after(HOUR)), -EPERM);
-    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* time goes on */
+    CHECK_EQUAL(verge_sleep((int64_t)MS), 0); /* sleeps still work */
     CHECK_EQUAL(join(spawn(must_run, NULL)), 1);
     CHECK_EQUAL(verge_close(pair.near), 0);
     CHECK_EQUAL(verge_close(pair.far), 0);

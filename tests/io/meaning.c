@@ -140,7 +140,7 @@ static ptrdiff_t system_call(int call, int fd, size_t size) {
 
 struct answer {
     ptrdiff_t expected, result;
-    ptrdiff_t late; /* of a second call, after its deadline; made if the system call returned EAGAIN */
+    ptrdiff_t late; /* the result of a second call, after its deadline, made if the system call returned EAGAIN */
     bool is_right;
 };
 
@@ -245,7 +245,8 @@ static intptr_t opens_both_ends(void *argument) {
     }
     for (int i = 0; i < 2; i++) {
         verge_task *first = spawn(ends[i], &deadline_ns);
-        CHECK_EQUAL(verge_task_join(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT); /* nobody is there */
+        /* Nobody has opened the other end. */
+        CHECK_EQUAL(verge_task_join(first, NULL, verge_deadline_after(2 * MS)), -ETIMEDOUT);
         const int second = (int)ends[1 - i](&deadline_ns);
         const int fd = (int)join(first);
         CHECK(fd >= 0 && second >= 0);

@@ -48,7 +48,9 @@ void run_with_calls(struct run *run) {
     now_ns = now_ns < VERGE_NEVER ? now_ns : VERGE_NEVER - 1;
     run->model.now_ns = now_ns > run->model.now_ns ? now_ns : run->model.now_ns;
     run->sequence_end = run->model.sequence;
-    run->model.disturbed = UINT64_MAX; /* a timer started in a callback may be the only one, unknown to the wheel */
+    /* No timer counts as `alone`: the wheel may not know that a timer which was started in a callback is the only
+     * one. */
+    run->model.disturbed = UINT64_MAX;
     const struct before b = before_call(run);
     const size_t count = verge_wheel_run(run->wheel, now_ns, call, &calls);
     before_gave_back(run, &b);

@@ -111,7 +111,7 @@ static uint64_t last_deadline(const struct model *model) {
     return last_ns - (model->options.strict ? 1 : 0);
 }
 
-/* Whether each deadline is accepted: if the levels reach to the end of time, and the wheel is not coarse. */
+/* Whether the wheel accepts each deadline: its levels reach to the end of time, and it is not coarse. */
 static bool reaches_end(const struct model *model) {
     return model_coverage(model, model->options.level_count - 1) == VERGE_NEVER && !model->options.coarse;
 }

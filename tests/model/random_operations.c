@@ -16,7 +16,7 @@ static void run_profile(void **state, enum run_profile profile) {
     const uint64_t seed = verge_test_seed(*(uint64_t *)*state);
     const double seconds = verge_test_seconds(5.0) / (int)RUN_PROFILE_COUNT;
     const clock_t start = clock();
-    memset(&run, 0, sizeof(run)); /* another profile may have failed */
+    memset(&run, 0, sizeof(run)); /* a run of another profile may have failed, and left it as it was */
     run_print_seed_on_crash(&run);
     uint64_t count = 0;
     do {

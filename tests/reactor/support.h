@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reactor/support.h - a reactor of the backend that VERGE_BACKEND names, and short words for operations. */
+/* reactor/support.h - a reactor of the backend that VERGE_BACKEND names, and helpers for operations. */
 #ifndef VERGE_TESTS_REACTOR_SUPPORT_H
 #define VERGE_TESTS_REACTOR_SUPPORT_H
 

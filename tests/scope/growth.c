@@ -57,7 +57,7 @@ static void what_mostly_ends_is_suspected_later(void **state) {
     for (uint64_t second = 0; second < 300; second += 10) {
         assert_false(is_suspect_with(second < 90 ? 300 : 1000, fills_up, second));
     }
-    assert_true(is_suspect_with(0.5, leaks, 60)); /* few timers end: 3 more each second */
+    assert_true(is_suspect_with(0.5, leaks, 60)); /* each second, 3 more are pending, and only 0.5 end */
     assert_false(is_suspect_with(300, leaks, 60));
     assert_true(is_suspect_with(300, leaks, 180));
 }

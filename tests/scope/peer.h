@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/peer.h - a scope to talk to, and clients that do, with plain sockets. */
+/* scope/peer.h - starts a scope, and talks to it as clients do, through plain sockets. */
 #ifndef VERGE_TESTS_SCOPE_PEER_H
 #define VERGE_TESTS_SCOPE_PEER_H
 
