@@ -136,7 +136,7 @@ bool verge__wheel_may_have(const verge_wheel *wheel, const verge__node *node) {
         }
         const verge__node *before = (const verge__node *)(const void *)node->pprev; /* `next` is the first field */
         if (before->next != node || before->pprev == NULL || *before->pprev != before) {
-            return false; /* the list is of another wheel */
+            return false; /* not a list of this wheel */
         }
         node = before;
     }

@@ -3,9 +3,9 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* Looks at the timers of the tick under way. Those whose deadline has come become past: in an ordered wheel all of
- * them, otherwise as many as the limit allows. False: there are none, or the budget is too small to look at all of the
- * tick. */
+/* Looks at the timers of the tick under way. Timers whose deadline has come become past: in an ordered wheel all of
+ * them, in other wheels as many as the limit allows. Returns false if there are no such timers, or if the budget is too
+ * small to look at all timers of the tick. */
 static bool hurry(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];

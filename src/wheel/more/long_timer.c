@@ -40,7 +40,7 @@ int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel *wheel) {
         return -EINVAL;
     }
     if (long_timer->timer == 0) {
-        return -ENOENT; /* it has reached its target, was cancelled, or could not be started again */
+        return -ENOENT; /* the long timer has fired, was cancelled, or could not be started again */
     }
     int error = verge_wheel_cancel(wheel, long_timer->timer, NULL);
     if (error == 0) {
