@@ -33,15 +33,16 @@ int verge_service_wait_empty(verge_service *service, uint64_t deadline_ns) {
     if ((worker != NULL && worker->is_in_pass) || verge__is_metronome(service)) {
         return -EDEADLK; /* called in a callback, whose timer would never end, or in on_stuck */
     }
-    while (verge__service_pending(service) != 0) {
+    int result = 0;
+    while (result == 0 && verge__service_pending(service) != 0) {
         if (verge__service_clock(service) >= deadline_ns) {
-            return -ETIMEDOUT;
-        }
-        if (worker == NULL) {
+            result = -ETIMEDOUT;
+        } else if (worker == NULL) {
             nap();
         } else if (!run_worker(service, worker, deadline_ns)) {
             worker = NULL;
         }
     }
-    return 0;
+    verge_worker_interrupt(worker); /* a wait in here may have used up an interrupt */
+    return result;
 }

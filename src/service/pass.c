@@ -403,11 +403,12 @@ static bool end_interruption(verge_worker *worker) {
 
 static int run_once(verge_worker *worker, uint64_t wait_until_ns) {
     size_t fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
-    bool interrupted = end_interruption(worker);
-    if (fired == 0 && wait_until_ns > worker->now_ns && !interrupted && !is_to_leave(worker)) {
+    bool may_wait = fired == 0 && wait_until_ns > worker->now_ns && !is_to_leave(worker);
+    if (may_wait &&
+        !end_interruption(worker)) { /* a call that does not wait leaves the interruption to the next wait */
         wait_until(worker, wait_until_ns);
-        fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
         (void)end_interruption(worker);
+        fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
     }
     return fired > INT32_MAX ? INT32_MAX : (int)fired;
 }

@@ -316,6 +316,49 @@ static void an_interrupt_is_for_one_wait(void **state) {
     stepped_end(&hooked.stepped);
 }
 
+static void interrupt_itself(const verge_firing *firing) {
+    verge_worker_interrupt(firing->worker);
+}
+
+static void assert_next_wait_ends_at_once(void) {
+    assert_int_equal(verge_worker_begin_wait(hooked.worker), 0);
+    verge_worker_end_wait(hooked.worker);
+    assert_int_not_equal(verge_worker_begin_wait(hooked.worker), 0); /* but only that one */
+    verge_worker_end_wait(hooked.worker);
+}
+
+/* "If the worker is not waiting, its next wait ends at once": calls that do not wait do not use the interrupt up. */
+static void an_interrupt_stays_until_the_next_wait(void **state) {
+    (void)state;
+    memset(&hooked, 0, sizeof(hooked));
+    stepped_begin(&hooked.stepped);
+    verge_service *service = hooked.stepped.service;
+    hooked.worker = join_bound(service);
+    verge__wait_hook = let_time_pass;
+    verge_worker_interrupt(hooked.worker);
+    assert_int_equal(step(hooked.worker), 0);
+    assert_int_equal(verge_worker_run_once(hooked.worker, now_of(&hooked.stepped)), 0); /* a time that has come */
+    assert_next_wait_ends_at_once();
+    verge_worker_interrupt(hooked.worker);
+    (void)start_at(service, 0, do_nothing, NULL);
+    assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 1); /* no wait: a timer was due */
+    assert_next_wait_ends_at_once();
+    (void)start_at(service, now_of(&hooked.stepped) + TICK, interrupt_itself, NULL);
+    assert_int_equal(verge_worker_run_once(hooked.worker, VERGE_NEVER), 1); /* after the wait */
+    assert_next_wait_ends_at_once();
+    verge_worker_interrupt(hooked.worker);
+    (void)start_at(service, now_of(&hooked.stepped) + TICK, do_nothing, NULL);
+    assert_int_equal(verge_service_run_to_next(service, VERGE_NEVER), 1);
+    assert_next_wait_ends_at_once();
+    verge_worker_interrupt(hooked.worker);
+    (void)start_at(service, now_of(&hooked.stepped) + 3 * TICK, do_nothing, NULL);
+    assert_int_equal(verge_service_wait_empty(service, VERGE_NEVER), 0);
+    assert_next_wait_ends_at_once();
+    verge__wait_hook = NULL;
+    leave(hooked.worker);
+    stepped_end(&hooked.stepped);
+}
+
 static void run_once_waits_until_it_was_told_to(void **state) {
     (void)state;
     struct notes notes = {0};
@@ -398,6 +441,7 @@ int main(void) {
         cmocka_unit_test(no_wake_is_lost),
         cmocka_unit_test(run_once_is_woken_by_an_earlier_start_and_by_an_interrupt),
         cmocka_unit_test(an_interrupt_is_for_one_wait),
+        cmocka_unit_test(an_interrupt_stays_until_the_next_wait),
         cmocka_unit_test(run_once_waits_until_it_was_told_to),
         cmocka_unit_test(run_once_waits_on_any_clock),
         cmocka_unit_test(run_once_waits_for_the_time_of_day),

@@ -311,6 +311,39 @@ struct waiting {
 
 static struct waiting waitings[ACTORS_MAX];
 
+/* The waits of a worker, by its id. */
+static struct {
+    unsigned changes;    /* how often a wait has begun or ended: odd during a wait */
+    bool is_interrupted; /* by a whole call of verge_worker_interrupt since its last wait, or since it joined */
+} waits[VERGE_WORKER_COUNT_MAX + 1];
+
+/* Returns whether the wait must end at once. */
+static bool note_wait_begins(const verge_worker *worker) {
+    bool is_interrupted = waits[worker->id].is_interrupted;
+    waits[worker->id].changes++;
+    waits[worker->id].is_interrupted = false;
+    return is_interrupted;
+}
+
+static void note_wait_ends(const verge_worker *worker, bool was_interrupted, bool has_slept) {
+    waits[worker->id].changes++;
+    if (was_interrupted && has_slept) {
+        world->complaint = "a worker that was interrupted sleeps in its next wait";
+    }
+}
+
+static void interrupt_one(void) {
+    uint32_t count = atomic_load(&world->service->seat_count);
+    if (count > 0) {
+        uint32_t id = 1 + (uint32_t)below(count);
+        unsigned changes = waits[id].changes;
+        verge_worker_interrupt(verge__service_seat(world->service, id));
+        if (waits[id].changes == changes && changes % 2 == 0) {
+            waits[id].is_interrupted = true;
+        }
+    }
+}
+
 static void wake(void *context) {
     struct waiting *waiting = context;
     scheduler_step();
@@ -330,17 +363,33 @@ static verge_worker *join(void) {
         worker->naps = true;
     }
     assert_true(error == 0 || error == -ENOMEM);
+    if (error == 0) {
+        waits[worker->id].changes += 2 - waits[worker->id].changes % 2;
+        waits[worker->id].is_interrupted = false;
+    }
     return worker;
 }
 
 static void wait_outside(verge_worker *worker) {
     struct waiting *waiting = &waitings[scheduler_actor()];
     uint32_t wakes = atomic_load(&waiting->wakes);
+    bool is_interrupted = note_wait_begins(worker);
     uint64_t until_ns = verge_worker_begin_wait(worker);
     if (until_ns != 0) {
         scheduler_wait(&waiting->wakes, wakes, until_ns);
         verge_worker_end_wait(worker);
     }
+    note_wait_ends(worker, is_interrupted, until_ns != 0);
+}
+
+static int run_or_wait(verge_worker *worker, uint64_t until_ns) {
+    uint64_t wakeups = verge__counted(&worker->tally.wakeups);
+    bool is_interrupted = note_wait_begins(worker);
+    int fired = verge_worker_run_once(worker, until_ns);
+    if (fired >= 0) { /* otherwise it has left, and another actor may have its seat */
+        note_wait_ends(worker, is_interrupted, verge__counted(&worker->tally.wakeups) != wakeups);
+    }
+    return fired;
 }
 
 /*
@@ -352,7 +401,7 @@ static int run_on(verge_worker *worker) {
     int fired = 0;
     uint64_t switches = world->scheduler.switches;
     for (int i = 0; fired == 0 && world->scheduler.switches == switches; i++) {
-        fired = verge_worker_run_once(worker, VERGE_NEVER);
+        fired = run_or_wait(worker, VERGE_NEVER);
         if (i == PASSES_MAX) {
             world->complaint = "a worker neither runs a timer nor sleeps";
             return fired;
@@ -389,7 +438,7 @@ static void be_worker(void) {
             worker = fired < 0 ? NULL : worker;
         } else {
             uint64_t until_ns = chance(3) ? clock_now() + below(20 * PRECISION_NS) : chance(3) ? VERGE_NEVER : 0;
-            int fired = until_ns == 0 ? pass_once(worker) : verge_worker_run_once(worker, until_ns);
+            int fired = until_ns == 0 ? pass_once(worker) : run_or_wait(worker, until_ns);
             assert_true(fired >= 0 || fired == -ESHUTDOWN);
             worker = fired < 0 ? NULL : worker;
         }
@@ -411,6 +460,9 @@ static void be_remote(void) {
     for (unsigned i = 0; i < world->acts; i++) {
         if (chance(8)) {
             bury_one();
+        }
+        if (chance(8)) {
+            interrupt_one();
         }
         do_something();
     }
@@ -438,13 +490,6 @@ static bool see_to_the_stuck(void) {
     }
     assert_int_equal(verge_service_tick(world->service), 0);
     return true;
-}
-
-static void interrupt_one(void) {
-    uint32_t count = atomic_load(&world->service->seat_count);
-    if (count > 0) {
-        verge_worker_interrupt(verge__service_seat(world->service, 1 + (uint32_t)below(count)));
-    }
 }
 
 /* The actor that lets time pass, until all others have ended. */
@@ -554,6 +599,7 @@ static const char *simulate(uint64_t seed) {
     memset(world, 0, sizeof(*world));
     memset(inside, 0, sizeof(inside));
     memset(awaited, 0, sizeof(awaited));
+    memset(waits, 0, sizeof(waits));
     world->random = verge_test_random_from(seed);
     verge_test_allocator_init(&world->memory);
     audit_begin(&world->audit);
