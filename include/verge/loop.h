@@ -18,6 +18,8 @@
  *                   order in which they were started. This costs little: a run sorts only timers that are due.
  *                   Exception: a timer that was started for a time which had come already is called back first, even
  *                   before a timer whose deadline is earlier by less than the precision of the wheel.
+ *                   In a coarse wheel, a timer may also be called back after one whose deadline is later, as it may be
+ *                   late by up to one slot of its level.
  *                   A callback may call verge_loop_run. This inner run first calls back the timers that were started
  *                   during the outer run for a time that had already come.
  *   E2 one round    a run calls back each timer at most once, and none that was started during the run. If such a timer
@@ -45,7 +47,8 @@ extern "C" {
 /*
  * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending that
  * will ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a
- * whole millisecond, so the loop does not wake up before a timer is due.
+ * whole millisecond, so the loop does not wake up before a timer is due. In a coarse wheel, it sleeps as
+ * verge_wheel_next_wakeup says, and may wake up once for each level before a timer comes out.
  *
  * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if it counts nanoseconds, 1000 for
  * microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL: it is 0.

@@ -12,8 +12,13 @@ int verge_loop_timeout(verge_wheel *wheel, uint64_t now, uint64_t units_per_ms) 
         return -EINVAL;
     }
     uint64_t next = verge_wheel_next_deadline(wheel);
-    uint64_t wakeup = verge_wheel_has_backlog(wheel) ? 0 : verge_wheel_fires_at(wheel, next);
-    if (next == VERGE_NEVER || wakeup == VERGE_NEVER) {
+    if (next == VERGE_NEVER) {
+        return -1;
+    }
+    uint64_t wakeup = verge_wheel_has_backlog(wheel) ? 0
+                      : wheel->options.coarse        ? verge_wheel_next_wakeup(wheel)
+                                                     : verge_wheel_fires_at(wheel, next);
+    if (wakeup == VERGE_NEVER) {
         return -1;
     }
     uint64_t ms = wakeup <= now ? 0 : (wakeup - now - 1) / units_per_ms + 1;
@@ -37,11 +42,12 @@ bool verge_loop_is_pending(const verge_loop_timer *timer) {
 
 int verge_loop_start(verge_loop *loop, verge_loop_timer *timer, verge_loop_function *callback, void *data,
                      uint64_t deadline, uint64_t repeat) {
-    if (loop == NULL || timer == NULL || callback == NULL) {
+    if (loop == NULL || loop->wheel == NULL || timer == NULL || callback == NULL) {
         return -EINVAL;
     }
-    /* A timer whose deadline has come is past, although its tick may not have come (E2). */
-    bool is_past = deadline <= verge_wheel_now(loop->wheel);
+    /* A timer whose deadline has come (G1) is past, although its tick may not have come (E2). */
+    uint64_t now = verge_wheel_now(loop->wheel);
+    bool is_past = loop->wheel->options.strict ? deadline < now : deadline <= now;
     int error = is_past ? verge__timeout_set_past(loop->wheel, &timer->timeout, deadline)
                         : verge_timeout_start(loop->wheel, &timer->timeout, deadline);
     if (error == 0) {
