@@ -207,7 +207,8 @@ VERGE_API int verge_service_cancel_wait(verge_service *service, verge_timer time
 VERGE_API int verge_service_shutdown(verge_service *service, verge_timer timer);
 
 /* Moves a timer's deadline to another time (not a duration), earlier or later. A periodic timer continues from there.
- * A reset needs no memory. Returns a verdict. -EINVAL: the time is VERGE_NEVER. */
+ * If several threads reset a timer at the same time, the deadline of one of them holds. A reset needs no memory.
+ * Returns a verdict. -EINVAL: the time is VERGE_NEVER. */
 VERGE_API int verge_service_reset(verge_service *service, verge_timer timer, uint64_t deadline_ns);
 
 typedef struct verge_timer_info {

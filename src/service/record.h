@@ -48,6 +48,8 @@
  *   T9  cancel          RUNNING                    + QUIT - AGAIN                 any            acq_rel  T5
  *   T10 reset begins    SCHEDULED or RUNNING,      + WRITING - QUIT               any            acq_rel  T1 T5
  *                         not WRITING, CLAIMED, SHUT
+ *                       RUNNING WRITING QUIT,      - QUIT                         any
+ *                         not SHUT
  *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   beginner       acq_rel  T3 T4
  *                                                    LINKED if it is earlier now,
  *                                                    or was AGAIN; not by owner

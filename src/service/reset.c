@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Resetting a timer: T10, T11. The word changes twice, and the deadline is written in between. If a second reset finds
- * one in progress, it has nothing to do: it counts as if it had come just before, and its deadline had been overwritten
- * at once.
+ * one in progress, it has nothing to write: it counts as if it had come just before, and its deadline had been
+ * overwritten at once. But if a cancel has come after the first reset began, while the callback runs, the second reset
+ * takes that cancel back: the timer runs again, at the deadline of the first one.
  */
 #include <errno.h>
 
@@ -16,12 +17,17 @@ static int begin(verge_service *service, verge__timer *timer, verge_timer handle
         if (verge__word_generation(word) != (uint32_t)(handle >> 32)) {
             return verge__table_why_not(word, handle);
         }
+        bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
+        bool is_quit = (word & VERGE__QUIT) != 0;
+        bool is_written = (word & VERGE__WRITING) != 0; /* another reset is in progress */
+        if (is_quit && !is_running) {
+            return -ENOENT;
+        }
         if ((word & VERGE__SHUT) != 0) {
             return -ESHUTDOWN;
         }
-        bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;
-        if ((word & VERGE__WRITING) != 0) {
-            return (word & VERGE__QUIT) != 0 ? -ENOENT : is_running ? VERGE_RUNNING : 0;
+        if (is_written && !is_quit) {
+            return is_running ? VERGE_RUNNING : 0;
         }
         if ((word & VERGE__CLAIMED) != 0) {
             verge__wait_for_owner(service, timer, &word);
@@ -29,7 +35,7 @@ static int begin(verge_service *service, verge__timer *timer, verge_timer handle
         }
         uint64_t to = (word | VERGE__WRITING) & ~VERGE__QUIT;
         if (verge__word_change(timer, &word, to)) {
-            *ret_word = to;
+            *ret_word = is_written ? 0 : to;
             return is_running ? VERGE_RUNNING : 0;
         }
     }

@@ -114,7 +114,11 @@ struct setting *audit_resetting(struct audit *audit, struct life *life, uint64_t
         return NULL;
     }
     struct setting *setting = &life->settings[life->setting_count++];
-    *setting = (struct setting){.deadline_ns = deadline_ns, .begun = ++audit->moment};
+    *setting = (struct setting){.deadline_ns = deadline_ns,
+                                .begun = ++audit->moment,
+                                .was_cancelled = life->is_cancelled,
+                                .was_in_callback = life->is_in_callback,
+                                .fired_before = life->fired};
     call_begins(life);
     trace(audit, life, "resetting", deadline_ns, 0);
     return setting;
@@ -135,6 +139,11 @@ void audit_reset(struct audit *audit, struct life *life, struct setting *setting
     expect(audit, verdict == 0 || verdict == VERGE_RUNNING || verdict == -ENOENT || verdict == -ESHUTDOWN,
            "reset gave no verdict");
     expect(audit, verdict != -ESHUTDOWN || life->is_shut, "reset was refused without a shutdown");
+    expect(audit, !setting->was_cancelled || verdict == -ENOENT,
+           "a reset of a timer that was cancelled is not refused");
+    bool is_the_same_run = setting->was_in_callback && life->is_in_callback && life->fired == setting->fired_before;
+    expect(audit, !is_the_same_run || verdict == VERGE_RUNNING || (verdict == -ESHUTDOWN && life->is_shut),
+           "reset does not say that the callback runs");
 }
 
 /* Whether the deadline of this setting may not be used any more: a reset to another deadline returned 0, and began

@@ -25,6 +25,9 @@ struct setting {
     uint64_t begun;    /* both are moments of the audit */
     uint64_t returned; /* 0: not yet */
     int verdict;
+    bool was_cancelled;   /* when the call began: a cancel had returned 0 */
+    bool was_in_callback; /* when the call began */
+    unsigned fired_before;
 };
 
 /* Stands for a handle whose memory was freed by the callback. */
