@@ -65,10 +65,12 @@ static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->clock_reads += verge__counted(&tally->clock_reads);
 }
 
-/* Reads the ended timers first: a timer that starts and ends meanwhile must not make the difference negative. */
+/* Reads the ended timers first: a timer that starts and ends meanwhile must not make the difference negative. Then
+ * reads what all workers have started, also those that have joined meanwhile. */
 static void collect(const verge_service *service, verge_service_stats *stats) {
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     uint64_t in_wheels = 0;
+    VERGE__STEP("statistics: ended");
     add_tally(stats, &service->outside);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_seat(service, id);
@@ -78,6 +80,7 @@ static void collect(const verge_service *service, verge_service_stats *stats) {
     }
     atomic_thread_fence(memory_order_acquire);
     stats->started = verge__counted(&service->outside.started);
+    count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {
         stats->started += verge__counted(&verge__service_seat(service, id)->tally.started);
     }

@@ -212,7 +212,10 @@ static void stop_threads(verge_service *service) {
     }
     for (uint32_t id = 1; id <= count; id++) {
         verge_worker *worker = verge__service_seat(service, id);
-        if (worker->has_thread) {
+        (void)pthread_mutex_lock(&service->lock); /* a callback may still be in verge_service_add_worker */
+        bool has_thread = worker->has_thread;
+        (void)pthread_mutex_unlock(&service->lock);
+        if (has_thread) {
             (void)pthread_join(worker->thread, NULL);
         }
     }

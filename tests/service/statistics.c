@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics of a service: exact while nothing else happens, and always plausible while much does. */
+#include "base/step.h"
 #include "service/support.h"
 
 static struct stepped world; /* for callbacks that move the clock */
@@ -60,6 +61,38 @@ static void everything_is_counted(void **state) {
     (void)step(other);
     leave(other);
     assert_int_equal(stats_of(world.service).orphans, 7);
+    stepped_end(&world);
+}
+
+/* ---- a worker that joins while timers are counted ---- */
+
+static verge_timer old_timer;
+static verge_timer new_timer;
+
+static void *join_and_start(void *argument) {
+    verge_worker *worker = join_bound(world.service);
+    new_timer = start_at(world.service, HOUR, do_nothing, argument);
+    leave(worker);
+    return NULL;
+}
+
+static void start_the_new_one_and_cancel_the_old_one(const char *step_name) {
+    if (strcmp(step_name, "statistics: ended") == 0) {
+        verge__step_hook = NULL;
+        join_thread(thread_of(join_and_start, NULL));
+        assert_int_equal(verge_service_cancel(world.service, old_timer), 0);
+    }
+}
+
+/* There is a timer all the time, so the service never counts none (verge_service_wait_empty relies on it). */
+static void what_a_new_worker_has_started_counts(void **state) {
+    (void)state;
+    stepped_begin(&world);
+    old_timer = start_at(world.service, HOUR, do_nothing, NULL);
+    verge__step_hook = start_the_new_one_and_cancel_the_old_one;
+    assert_int_equal(verge_service_count(world.service, 0), 1);
+    assert_int_equal(verge_service_cancel(world.service, new_timer), 0);
+    assert_int_equal(verge_service_count(world.service, 0), 0);
     stepped_end(&world);
 }
 
@@ -192,6 +225,7 @@ static void they_can_be_read_at_any_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_counted),
+        cmocka_unit_test(what_a_new_worker_has_started_counts),
         cmocka_unit_test(idle_is_what_belongs_to_no_timer),
         cmocka_unit_test(lateness_and_duration_are_recorded),
         cmocka_unit_test(nothing_counted_is_lost_with_a_worker),
