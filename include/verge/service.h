@@ -71,7 +71,7 @@ typedef void (*verge_callback)(const verge_firing *firing);
 
 /* ---- the service ---- */
 
-/* A callback that has been running for longer than stuck_after_ns. */
+/* A callback that has been running for stuck_after_ns or longer. */
 typedef struct verge_stuck {
     uint32_t worker_id;
     verge_timer timer;
@@ -92,7 +92,7 @@ typedef struct verge_service_options {
     verge_clock clock;       /* now_ns NULL: monotonic */
     size_t timer_cap;        /* how many timers may exist at one time, then -ENOSPC; 0: no cap */
     size_t batch;            /* how many callbacks one pass may run */
-    uint64_t stuck_after_ns; /* a callback that runs longer is reported, and another worker runs the timers that wait
+    uint64_t stuck_after_ns; /* a callback that runs so long is reported, and another worker runs the timers that wait
                                 for it; 0: callbacks are not watched */
     void (*on_stuck)(void *context,
                      const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */

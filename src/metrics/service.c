@@ -37,7 +37,7 @@ static const verge__metrics_field fields[] = {
     COUNTER(clock_reads, "Times that a worker read the clock itself."),
     GAUGE(bytes, "Bytes held from the allocator."),
     {"verge_service_workers", "Workers that have joined.", VERGE__METRICS_GAUGE, offsetof(figures, workers)},
-    {"verge_service_stuck_now", "Workers whose callback has been running for more than stuck_after_ns.",
+    {"verge_service_stuck_now", "Workers whose callback has been running for stuck_after_ns or longer.",
      VERGE__METRICS_GAUGE, offsetof(figures, stuck_now)},
 };
 
@@ -53,7 +53,7 @@ static uint64_t count_stuck(const verge_service *service) {
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_seat(service, id);
         const uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_relaxed);
-        stuck += since_ns != 0 && now_ns > since_ns && now_ns - since_ns > service->options.stuck_after_ns ? 1 : 0;
+        stuck += since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? 1 : 0;
     }
     return stuck;
 }

@@ -121,7 +121,10 @@ static void get_stuck(const verge_firing *firing) {
     (void)firing;
     assert_true(write_one(watched) > 0);
     assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
-    verge_manual_clock_advance(&manual, 60 * MS);
+    verge_manual_clock_advance(&manual, 50 * MS - 1);
+    assert_true(write_one(watched) > 0);
+    assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 0);
+    verge_manual_clock_advance(&manual, 1);
     assert_true(write_one(watched) > 0);
     assert_int_equal(exposition_number(text, "verge_service_stuck_now"), 1);
 }
