@@ -371,8 +371,11 @@ static inline bool verge__samples_starts(const verge_service *service, const ver
 }
 
 static inline bool verge__samples_cancels(const verge_service *service, const verge_worker *bound) {
-    return bound != NULL ? verge__samples_here(bound, &bound->shown.cancels_left, &bound->short_way_service_with_cas)
-                         : verge__samples_outside(service);
+    if (bound == NULL) {
+        return verge__samples_outside(service);
+    }
+    return verge__samples_here(bound, &bound->shown.cancels_left,
+                               bound->machine_has_cas ? &bound->short_way_service_with_cas : &bound->short_way_service);
 }
 
 /* ---- filing.c: the wheel of a worker ---- */

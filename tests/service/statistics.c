@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics of a service: exact while nothing else happens, and always plausible while much does. */
+#include "base/exchange.h"
 #include "base/step.h"
+#include "service/service_internal.h"
 #include "service/support.h"
 
 static struct stepped world; /* for callbacks that move the clock */
@@ -93,6 +95,22 @@ static void what_a_new_worker_has_started_counts(void **state) {
     assert_int_equal(verge_service_count(world.service, 0), 1);
     assert_int_equal(verge_service_cancel(world.service, new_timer), 0);
     assert_int_equal(verge_service_count(world.service, 0), 0);
+    stepped_end(&world);
+}
+
+/* Nobody looks, so no call counts by source, whatever instructions the machine has. */
+static void nothing_is_sampled_unless_somebody_looks(void **state) {
+    (void)state;
+    stepped_begin(&world);
+    verge_worker *worker = join_bound(world.service);
+    for (int has_cas = 0; has_cas < 2; has_cas++) {
+        worker->machine_has_cas = has_cas != 0;
+        verge__worker_set_short_ways(worker);
+        assert_false(verge__samples_starts(world.service, worker));
+        assert_false(verge__samples_cancels(world.service, worker));
+    }
+    worker->machine_has_cas = verge__machine_has_cas();
+    leave(worker);
     stepped_end(&world);
 }
 
@@ -226,6 +244,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_counted),
         cmocka_unit_test(what_a_new_worker_has_started_counts),
+        cmocka_unit_test(nothing_is_sampled_unless_somebody_looks),
         cmocka_unit_test(idle_is_what_belongs_to_no_timer),
         cmocka_unit_test(lateness_and_duration_are_recorded),
         cmocka_unit_test(nothing_counted_is_lost_with_a_worker),
