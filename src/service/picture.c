@@ -21,6 +21,9 @@ uint32_t verge__coming_bucket(uint64_t ahead_ns) {
 
 /* How long after now a slot starts. 0: it has started. */
 static uint64_t ahead_of(const verge__calendar *calendar, const verge__level *level, uint32_t slot, uint64_t now_ns) {
+    if (verge__level_slot(level, slot) == calendar->due_slot) {
+        return 0; /* it is before the cursor */
+    }
     const uint64_t here = calendar->cursor >> level->shift;
     const uint64_t position = here + ((slot - (uint32_t)here) & level->mask);
     const unsigned shift = level->shift + (unsigned)calendar->shift;

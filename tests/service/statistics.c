@@ -114,6 +114,28 @@ static void nothing_is_sampled_unless_somebody_looks(void **state) {
     stepped_end(&world);
 }
 
+/* A picture of a worker that has run one of several timers of a tick. */
+static void what_is_left_of_a_tick_is_coming_at_once(void **state) {
+    (void)state;
+    static verge__picture picture;
+    static verge__picture_copy copy;
+    verge_service_options options = stepped_options(&world);
+    options.batch = 1;
+    stepped_create(&world, &options);
+    verge_worker *worker = join_bound(world.service);
+    for (int i = 0; i < 3; i++) {
+        (void)start_at(world.service, now_of(&world) + TICK, do_nothing, NULL);
+    }
+    advance(&world, TICK);
+    assert_int_equal(step(worker), 1);
+    verge__picture_take(&picture, &worker->calendar, now_of(&world));
+    assert_true(verge__picture_read(&picture, &copy));
+    assert_int_equal(copy.coming[1], 2);
+    assert_int_equal(step(worker) + step(worker), 2);
+    leave(worker);
+    stepped_end(&world);
+}
+
 static void idle_is_what_belongs_to_no_timer(void **state) {
     (void)state;
     stepped_begin(&world);
@@ -245,6 +267,7 @@ int main(void) {
         cmocka_unit_test(everything_is_counted),
         cmocka_unit_test(what_a_new_worker_has_started_counts),
         cmocka_unit_test(nothing_is_sampled_unless_somebody_looks),
+        cmocka_unit_test(what_is_left_of_a_tick_is_coming_at_once),
         cmocka_unit_test(idle_is_what_belongs_to_no_timer),
         cmocka_unit_test(lateness_and_duration_are_recorded),
         cmocka_unit_test(nothing_counted_is_lost_with_a_worker),
