@@ -175,9 +175,14 @@ bool verge__steal(verge__runner *runner, verge__runner *victim) {
         return count != 0;
     }
     verge__task_queue queue = take_overflow(victim, VERGE__STEAL_MAX);
-    const bool any = queue.first != NULL;
+    bool any = false;
     for (verge_task *task = verge__queue_pop(&queue); task != NULL; task = verge__queue_pop(&queue)) {
-        adopt_and_share(runner, task);
+        if (verge__may_be_taken(victim, task)) {
+            adopt_and_share(runner, task);
+            any = true;
+        } else { /* R3: it has yielded, and its thread has not left its stack */
+            verge__post(task);
+        }
     }
     return any;
 }

@@ -10,6 +10,8 @@
 #include "task/current.h"
 #include "task/latch.h"
 #include "task/runner.h"
+#include "task/search.h"
+#include "task/share.h"
 #include "task/support.h"
 #include "verge/sync.h"
 
@@ -540,6 +542,76 @@ static void run_waits_for_who_wakes_its_last_task(void **state) {
     print_message("in %d attempts\n", attempts);
 }
 
+/* ---- tasks in the overflow of a worker, and another worker that looks for tasks ---- */
+
+static struct {
+    const verge__runner *_Atomic home; /* the worker of the task that fills the ring; NULL: not yet */
+    _Atomic bool is_full;
+    _Atomic bool has_begun; /* the thread of `home` is where the other worker is to find it, and waits there */
+    _Atomic bool may_go_on;
+} crowd;
+
+static bool is_other_worker(void) {
+    const verge__runner *runner = verge__current_runner();
+    const verge__runner *home = atomic_load(&crowd.home);
+    return runner != NULL && home != NULL && runner != home;
+}
+
+/* True: the other worker sleeps until it is called. */
+static bool nobody_searches(const verge_runtime *runtime) {
+    return !atomic_load(&runtime->is_searching) && verge__anyone_parked(runtime);
+}
+
+/* Called by a task. The other worker, which has nothing to do, is called at the first spawn, and waits at its step
+ * "search: look" until has_begun. */
+static void fill_the_ring(verge_task_function function) {
+    const verge__runner *home = verge__current_runner();
+    while (!nobody_searches(home->runtime)) {
+        (void)sched_yield();
+    }
+    atomic_store(&crowd.home, home);
+    while (atomic_load(&home->overflow_count) < 8) {
+        CHECK_EQUAL(verge_spawn(function, NULL, NULL), 0);
+    }
+    atomic_store(&crowd.is_full, true);
+}
+
+static void play_the_crowd(verge_task_function function, void (*at_step)(const char *step)) {
+    memset(&crowd, 0, sizeof(crowd));
+    steps_begin(at_step);
+    verge_runtime *runtime = create(runtime_options(2));
+    assert_int_equal(spawn_at(runtime, VERGE_WORKER_ANY, function, NULL, NULL), 0);
+    assert_int_equal(verge_runtime_run(runtime, NULL, NULL, NULL), 0);
+    steps_end();
+    assert_true(crowd.has_begun);
+    end(runtime);
+}
+
+/* The task has yielded, and its thread is still on the stack of the task. The other worker takes all that it can get.
+ * When it waits, it has run what it took. */
+static void stay_on_the_stack(const char *step) {
+    if (is_step(step, "search: look") && is_other_worker()) {
+        await(&crowd.has_begun);
+    } else if (is_step(step, "task: switch") && atomic_load(&crowd.is_full) &&
+               !atomic_exchange(&crowd.has_begun, true)) {
+        await(&crowd.may_go_on);
+    } else if (is_step(step, "runner: wait") && is_other_worker() && atomic_load(&crowd.has_begun) &&
+               !verge__has_shared(crowd.home)) {
+        atomic_store(&crowd.may_go_on, true);
+    }
+}
+
+static intptr_t yields_into_the_overflow(void *argument) {
+    (void)argument;
+    fill_the_ring(does_nothing);
+    return verge_yield();
+}
+
+static void r3_a_task_in_the_overflow_is_not_taken_from_its_stack(void **state) {
+    (void)state;
+    play_the_crowd(yields_into_the_overflow, stay_on_the_stack);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_a_stop_reaches_a_task_that_changes_its_worker),
@@ -552,6 +624,7 @@ int main(void) {
         cmocka_unit_test(deadlines_reach_to_the_end_of_time),
         cmocka_unit_test(t7_a_deadline_that_was_met_moves_no_clock),
         cmocka_unit_test(run_waits_for_who_wakes_its_last_task),
+        cmocka_unit_test(r3_a_task_in_the_overflow_is_not_taken_from_its_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "service/simulation/scheduler.h"
 #include "support/crash.h"
+#include "task/current.h"
 #include "task/queue.h"
 #include "task/search.h"
 #include "task/share.h"
@@ -287,13 +288,25 @@ static intptr_t be_counted(void *argument) {
     return 0;
 }
 
-/* Spawns more tasks than a ring holds, except with ThreadSanitizer. */
-static void spawn_a_crowd(void) {
+/* Lets other workers empty the ring of this one, for a while. */
+static void let_others_take(void) {
+    const verge__runner *runner = verge__current_runner();
+    for (uint64_t steps = below(20000); steps > 0 && verge__task_ring_count(&runner->ring) != 0; steps--) {
+        scheduler_step();
+    }
+}
+
+/* Spawns more tasks than a ring holds, except with ThreadSanitizer. Yields while other workers take them. */
+static void spawn_a_crowd(struct player *self) {
     for (int i = 0; i < CROWD; i++) {
         world.crowd_count++;
         const int error = verge_spawn(be_counted, NULL, NULL);
         CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
         world.crowd_count -= error != 0;
+    }
+    for (uint64_t i = below(8); i > 0; i--) {
+        let_others_take();
+        CALL(self, verge_yield());
     }
 }
 
@@ -346,7 +359,7 @@ static intptr_t play(void *argument) {
         }
     }
     if (chance(200)) {
-        spawn_a_crowd();
+        spawn_a_crowd(self);
     }
     while (child_count > 0) {
         CALL(self, verge_task_join(children[--child_count], NULL, VERGE_REGARDLESS));
