@@ -91,6 +91,9 @@ static verge_task *pop_ring(verge__runner *runner) {
             (void)has_room;
         }
         task = verge__task_ring_pop(&runner->ring);
+        if (!runner->offers_later && verge__has_shared(runner)) { /* for a moment, nobody has seen these tasks */
+            verge__offer(runner->runtime);
+        }
     }
     return task;
 }

@@ -612,6 +612,41 @@ static void r3_a_task_in_the_overflow_is_not_taken_from_its_stack(void **state) 
     play_the_crowd(yields_into_the_overflow, stay_on_the_stack);
 }
 
+/* The worker has taken tasks out of its overflow, and not put them into its ring. The other worker finds nothing, and
+ * parks. */
+static void refill_while_nobody_searches(const char *step) {
+    if (is_step(step, "search: look") && is_other_worker()) {
+        await(&crowd.has_begun);
+    } else if (is_step(step, "ring: push") && atomic_load(&crowd.is_full) && !atomic_exchange(&crowd.has_begun, true)) {
+        const verge__runner *home = atomic_load(&crowd.home);
+        CHECK(!verge__has_shared(home));
+        while (!nobody_searches(home->runtime)) {
+            (void)sched_yield();
+        }
+    }
+}
+
+/* If this task ran for long, the tasks in the ring would have to find another worker. */
+static intptr_t needs_a_searcher(void *argument) {
+    const verge__runner *home = atomic_load(&crowd.home);
+    (void)argument;
+    if (verge__current_runner() == home && nobody_searches(home->runtime)) {
+        CHECK(!verge__has_shared(home)); /* the other worker has parked since, because it found nothing */
+    }
+    return 0;
+}
+
+static intptr_t fills_its_overflow(void *argument) {
+    (void)argument;
+    fill_the_ring(needs_a_searcher);
+    return 0;
+}
+
+static void q1_tasks_from_the_overflow_are_offered(void **state) {
+    (void)state;
+    play_the_crowd(fills_its_overflow, refill_while_nobody_searches);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t5_a_stop_reaches_a_task_that_changes_its_worker),
@@ -625,6 +660,7 @@ int main(void) {
         cmocka_unit_test(t7_a_deadline_that_was_met_moves_no_clock),
         cmocka_unit_test(run_waits_for_who_wakes_its_last_task),
         cmocka_unit_test(r3_a_task_in_the_overflow_is_not_taken_from_its_stack),
+        cmocka_unit_test(q1_tasks_from_the_overflow_are_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
