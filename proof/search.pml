@@ -3,9 +3,9 @@
  * search.pml - runners that search for tasks, park, and are called (src/task/search.h).
  *
  * Runner 0 is a hog: it makes tasks ready, and never runs them itself. Runners 1 and 2 run the tasks that they find.
- * Such a task may make another one ready. A parked runner may also wake up by itself, with a task of its own. A ring is
- * modelled as the number of its tasks; ring.pml is about how they are taken. Each access to shared data is a step of
- * its own, in any order of the threads.
+ * Such a task may make another one ready. A runner that parks may also wake up by itself, with a task of its own. A
+ * ring is modelled as the number of its tasks; ring.pml is about how they are taken. Each access to shared data is a
+ * step of its own, in any order of the threads.
  *
  * What is to be shown:
  *   nothing stays    when no runner can go on, every task has been run: none is left in a ring while runners sleep;
@@ -228,12 +228,29 @@ park:
 #if !defined(M_LOOK_BEFORE_PARKING) && !defined(M_STILL_SEARCHES_WHEN_IT_LOOKS) && !defined(M_NO_LOOK_WHEN_PARKED)
         look_again();
 #endif
-        if
+        atomic { /* begin_search: it calls itself */
 #ifdef M_AWAKE_WHOEVER_SEARCHES
-        :: found
+            stays = found;
 #else
-        :: found && !is_searching
+            stays = found && !is_searching;
 #endif
+            found = false;
+#ifndef M_AWAKE_WITHOUT_A_SEARCH
+            if
+            :: stays && !is_searching -> is_searching = true; parked[id] = false
+            :: else
+            fi
+#endif
+        }
+        if
+        :: stays ->
+            atomic {
+                stays = false;
+                if /* its reactor may have a task for it */
+                :: events > 0 -> events--; ring[id]++; left++
+                :: true
+                fi
+            }
         :: else ->
             atomic { /* the kernel: a wake that came before is not lost */
                 asleep[id] = is_waiting[id];
@@ -249,7 +266,6 @@ end_parked:
             fi
         fi;
         atomic { /* verge__unpark */
-            found = false;
             is_waiting[id] = false;
 #ifndef M_CALLED_DOES_NOT_KNOW
             if
@@ -267,6 +283,7 @@ again:
 proctype urgent() {
     byte id = 1;
     bool found = false;
+    bool stays = false;
     bool mine = false; /* search.is_mine */
     bool makes_one = false;
     byte called = 0;
@@ -280,6 +297,7 @@ provided (asleep[1])
 {
     byte id = 2;
     bool found = false;
+    bool stays = false;
     bool mine = false;
     bool makes_one = false;
     byte called = 0;

@@ -203,7 +203,11 @@ bool verge__park(verge__runner *runner) {
         runner->search.is_mine = false;
         end_search(runner->runtime);
     }
-    return !others_have_tasks(runner) || atomic_load(&runner->runtime->is_searching);
+    if (!others_have_tasks(runner) || !begin_search(runner->runtime)) {
+        return true;
+    }
+    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* it calls itself; nobody else calls anybody now */
+    return false;
 }
 
 void verge__unpark(verge__runner *runner) {

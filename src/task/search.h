@@ -16,7 +16,8 @@
  *   4 set its bit in parked                              which searches then
  *   5 if it searches: is_searching = false             6 if no bit was left: is_searching = false, and from 2
  *   6 look into all rings again: if something is
- *     there and is_searching is not set, stay awake
+ *     there, is_searching: false -> true; if it can,
+ *     take its own bit out of parked, and 8
  *   7 sleep
  *   8 take its bit out of parked: if it is not there
  *     any more, it was called, and searches
@@ -26,11 +27,13 @@
  *       a runner that parks later sees the task (6 on the left): it sets its bit after the push, or else the pushing
  *       runner would have seen the bit.
  *   Q2  Assume that the pushing runner sees that another one searches. That one looks into the rings again after it has
- *       stopped searching (3, and 5 before 6), unless yet another runner searches by then. So while a task waits in a
- *       ring, a runner searches, or none is parked.
+ *       stopped searching (3, and 5 before 6), unless yet another runner searches by then. If it finds something in 6,
+ *       it searches again. If it gets other work first, or retires, that ends the search, and 3 calls another runner.
+ *       So while a task waits in a ring, a runner searches, or none is parked.
  *   Q3  At most one runner searches: is_searching is set by a runner for itself, or by one for the runner that it calls
- *       (4, 5 on the right), and cleared by the runner that searches, or by one that found nobody to call (6 on the
- *       right). Only one runner can take a given bit out of `parked`. So a runner is called once, and notices it.
+ *       (4, 5 on the right; in 6 on the left, a runner calls itself). It is cleared by the runner that searches, or by
+ *       one that found nobody to call (6 on the right). Only one runner can take a given bit out of `parked`. So a
+ *       runner is called once, and notices it.
  *   Q4  No runner repeats a step to wait for another thread. 6 on the right goes back only if a runner has parked
  *       since.
  *
