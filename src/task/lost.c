@@ -29,6 +29,7 @@ void verge__lose_running_task(void) {
         atomic_store(&task->state, VERGE__TASK_ENDED);
         atomic_store(&task->is_lost, true);
         verge__task_ended(runner, task);
+        runner->offers_later = true; /* as at the end of a round */
     }
     verge_runtime_stop(runtime);
 }

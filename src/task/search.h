@@ -57,7 +57,7 @@
 void verge__offer_slowly(verge_runtime *runtime);
 
 static inline bool verge__anyone_parked(const verge_runtime *runtime) {
-    const uint32_t words = (atomic_load_explicit(&runtime->runner_count, memory_order_relaxed) + 63) / 64;
+    const uint32_t words = (atomic_load(&runtime->runner_count) + 63) / 64;
     for (uint32_t i = 0; i < words; i++) {
         if (atomic_load(&runtime->parked[i]) != 0) {
             return true;
