@@ -58,9 +58,10 @@ typedef struct verge_process_result {
  *
  * At the deadline, and when the task is cancelled, the program is killed. It gets SIGTERM, and SIGKILL if it has not
  * ended after grace_ns; without a grace, it gets SIGKILL at once. The program is the leader of a new process group, and
- * the signals go to all of the group, so that processes which it has started end, too. When the program has been
- * reaped, the call returns -ETIMEDOUT or -ECANCELED. *ret_result is then set as well. The program is started on a
- * thread (verge/blocking.h). If all threads are busy until the deadline, it is not started at all: see has_begun.
+ * the signals go to all of the group, so that processes which it has started end, too. A program that leaves the group
+ * gets them as well. When the program has been reaped, the call returns -ETIMEDOUT or -ECANCELED. *ret_result is then
+ * set as well. The program is started on a thread (verge/blocking.h). If all threads are busy until the deadline, it is
+ * not started at all: see has_begun.
  *
  * The call ends with the program. Processes that the program leaves behind are not killed, and what they write after
  * its end is not read. The program begins with no signal blocked and with the default action of SIGPIPE. As it has a

@@ -252,16 +252,25 @@ static bool ends_within(int pidfd, uint64_t duration_ns) {
     return count > 0;
 }
 
+/* To the group: also to processes that the program has started. The program itself may have left the group; it gets no
+ * signal twice. */
+static void send_signal(const running_program *child, int signal) {
+    (void)kill(-child->pid, signal);
+    if (getpgid(child->pid) != child->pid) {
+        (void)kill(child->pid, signal);
+    }
+}
+
 /* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. Used
  * where the task cannot wait (end_child). */
 static intptr_t end(void *argument) {
     running_program *child = argument;
     const uint64_t grace_ns = child->options->grace_ns;
     if (grace_ns != 0 && child->pidfd != NONE) {
-        (void)kill(-child->pid, SIGTERM);
+        send_signal(child, SIGTERM);
         (void)ends_within(child->pidfd, grace_ns);
     }
-    (void)kill(-child->pid, SIGKILL); /* to the group: also to processes that the program has started */
+    send_signal(child, SIGKILL);
     wait_for_end(child);
     return 0;
 }
@@ -310,11 +319,11 @@ static void end_child(running_program *child) {
         return;
     }
     if (grace_ns != 0) {
-        (void)kill(-child->pid, SIGTERM);
+        send_signal(child, SIGTERM);
         ended = await_end(child, verge_deadline_after(grace_ns));
     }
     if (ended >= 0 || ended == -ETIMEDOUT || ended == -ECANCELED) {
-        (void)kill(-child->pid, SIGKILL); /* to the group, as above */
+        send_signal(child, SIGKILL);
         ended = await_end(child, VERGE_NEVER);
     }
     if (ended > 0) {

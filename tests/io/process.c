@@ -237,6 +237,7 @@ static void mistakes_start_nothing(void **state) {
 /* The script writes to descriptor 9 when it is ready. When all processes of the script have ended, nobody has this
  * descriptor open. */
 struct killed {
+    verge_task_function runs; /* NULL: the script */
     const char *script;
     uint64_t grace_ns;
     verge_process_result result;
@@ -262,7 +263,7 @@ static intptr_t kills_a_script(void *argument) {
     struct killed *killed = argument;
     char byte = 0;
     CHECK_EQUAL(pipe2(killed->ready, O_CLOEXEC), 0);
-    verge_task *task = spawn(runs_script, killed);
+    verge_task *task = spawn(killed->runs != NULL ? killed->runs : runs_script, killed);
     CHECK_EQUAL(verge_read(killed->ready[0], &byte, 1, VERGE_NEVER), 1);
     CHECK_EQUAL(byte, 'r');
     CHECK_EQUAL(verge_task_cancel(task), 0);
@@ -292,6 +293,42 @@ static void a_program_is_killed_with_its_children(void **state) {
     assert_true(WIFEXITED(polite.result.status) && WEXITSTATUS(polite.result.status) == 7);
     assert_int_equal(polite.result.output_size, strlen("bye\n"));
     assert_memory_equal(output, "bye\n", strlen("bye\n"));
+}
+
+/* What this test does as a program that it starts: it leaves its process group, says so, and ends by itself after a
+ * while. */
+static int leave_the_group(const char *path) {
+    const int ready = open(path, O_WRONLY | O_CLOEXEC);
+    const bool has_left = setpgid(0, getpgid(getppid())) == 0;
+    (void)alarm(20);
+    (void)!write(ready, has_left ? "r" : "-", 1);
+    (void)pause();
+    return 1;
+}
+
+static intptr_t runs_who_leaves(void *argument) {
+    struct killed *killed = argument;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), killed->ready[1]);
+    verge_process_options options = process_options();
+    options.grace_ns = killed->grace_ns;
+    killed->error = run_program((const char *const[]){"/proc/self/exe", "leave", path, NULL}, &options, &killed->result,
+                                VERGE_NEVER);
+    return 0;
+}
+
+static void a_program_is_killed_in_any_group(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct killed killed = {.runs = runs_who_leaves, .grace_ns = i % 2 == 0 ? 0 : HOUR};
+        verge_manual_clock clock = {0};
+        verge_runtime_options options = runtime_options(1);
+        options.virtual_clock = i < 2 ? NULL : &clock;
+        options.io_grace_ns = VERGE_NEVER;
+        (void)run_with(options, kills_a_script, &killed);
+        assert_true(WIFSIGNALED(killed.result.status));
+        assert_int_equal(WTERMSIG(killed.result.status), i % 2 == 0 ? SIGKILL : SIGTERM);
+    }
 }
 
 static intptr_t is_late(void *argument) {
@@ -433,11 +470,18 @@ static void signals_are_waited_for(void **state) {
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 3) {
+        return leave_the_group(argv[2]);
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_is_waited_for),  cmocka_unit_test(programs_have_streams),
-        cmocka_unit_test(mistakes_start_nothing), cmocka_unit_test(a_program_is_killed_with_its_children),
-        cmocka_unit_test(a_deadline_kills),       cmocka_unit_test(without_descriptors_nothing_is_left),
+        cmocka_unit_test(a_child_is_waited_for),
+        cmocka_unit_test(programs_have_streams),
+        cmocka_unit_test(mistakes_start_nothing),
+        cmocka_unit_test(a_program_is_killed_with_its_children),
+        cmocka_unit_test(a_program_is_killed_in_any_group),
+        cmocka_unit_test(a_deadline_kills),
+        cmocka_unit_test(without_descriptors_nothing_is_left),
         cmocka_unit_test(signals_are_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
