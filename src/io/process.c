@@ -288,7 +288,7 @@ static int spawn_on_a_thread(running_program *child, uint64_t deadline_ns) {
                                        : verge__blocking_until(self, spawn, child, VERGE__AWAITS_BLOCKING,
                                                                (uintptr_t)spawn, deadline_ns);
     if (error == -ETIMEDOUT || error == -ECANCELED) {
-        return error;
+        return verge__count_if_timeout(error);
     }
     if (error != 0) {
         (void)spawn(child);

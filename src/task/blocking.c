@@ -326,7 +326,7 @@ static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
         call->abandon(call->argument);
         release(self->runtime, call);
     }
-    return verge__count_if_timeout(reason);
+    return reason;
 }
 
 /* 0: the call is DONE. */
@@ -387,7 +387,7 @@ int verge_blocking(verge_blocking_function function, void *argument, void (*aban
     if (call == NULL) {
         return -ENOMEM;
     }
-    error = run_call(self, call, deadline_ns);
+    error = verge__count_if_timeout(run_call(self, call, deadline_ns));
     if (abandon != NULL && is_giving_up(error)) {
         return error; /* the call is gone */
     }

@@ -34,7 +34,7 @@ void verge__blocking_deinit(verge__blocking_pool *pool);
  * one until its deadline or that of a scope (-ETIMEDOUT), or until its task is cancelled (-ECANCELED). After one of
  * these errors, -ENOMEM, -EINVAL (verge__refuses) or -EAGAIN (no thread can be started), the function was not called,
  * and will not be. After -EOWNERDEAD it was called, and has ended its thread. Once the function has begun, the call
- * waits for its end. */
+ * waits for its end. The caller counts -ETIMEDOUT (verge__count_if_timeout). */
 int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                           uintptr_t awaited, uint64_t deadline_ns);
 

@@ -256,8 +256,8 @@ static int attempt_on_a_thread(verge_task *self, struct verge__operation *operat
     const int error = is_over(self, deadline_ns)
                           ? verge__blocking_regardless(self, attempt, operation, awaits, awaited)
                           : verge__blocking_until(self, attempt, operation, awaits, awaited, deadline_ns);
-    if (error == -ETIMEDOUT || error == -ECANCELED) {
-        return error;
+    if (error == -ETIMEDOUT || error == -ECANCELED) { /* N2: a part may have been transferred without the thread */
+        return operation->progress != 0 ? (int)operation->progress : verge__count_if_timeout(error);
     }
     if (error != 0) {
         (void)attempt(operation);

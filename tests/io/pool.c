@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -129,6 +130,91 @@ static void a_deadline_comes_while_the_pool_is_busy(void **state) {
     (void)run_with(options, calls_while_the_thread_is_kept, NULL);
 }
 
+/* ---- N2: what a file's cache had room for or gave at once is not lost while the rest waits for a thread ---- */
+
+enum { CACHED_SIZE = 4, WANTED_SIZE = 10, ALL_OF_IT = -1 };
+
+static int cached_left = ALL_OF_IT;
+
+ssize_t __real_preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+ssize_t __wrap_preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+ssize_t __real_pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+ssize_t __wrap_pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+
+/* Takes from the cache what a call may transfer without waiting. False: nothing is left. */
+static bool take_cached(struct iovec *part) {
+    part->iov_len = part->iov_len < (size_t)cached_left ? part->iov_len : (size_t)cached_left;
+    cached_left -= (int)part->iov_len;
+    errno = EAGAIN;
+    return part->iov_len != 0;
+}
+
+ssize_t __wrap_preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    struct iovec part = parts[0];
+    if ((flags & RWF_NOWAIT) == 0 || cached_left == ALL_OF_IT) {
+        return __real_preadv2(fd, parts, count, offset, flags);
+    }
+    return take_cached(&part) ? __real_preadv2(fd, &part, 1, offset, 0) : -1;
+}
+
+ssize_t __wrap_pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags) {
+    struct iovec part = parts[0];
+    if ((flags & RWF_NOWAIT) == 0 || cached_left == ALL_OF_IT) {
+        return __real_pwritev2(fd, parts, count, offset, flags);
+    }
+    return take_cached(&part) ? __real_pwritev2(fd, &part, 1, offset, 0) : -1;
+}
+
+struct half_cached {
+    int fd;
+    bool is_write;
+    uint64_t deadline_ns;
+};
+
+static intptr_t transfers_half(void *argument) {
+    const struct half_cached *half = argument;
+    char bytes[WANTED_SIZE + 1] = "0123456789";
+    cached_left = CACHED_SIZE;
+    const ptrdiff_t size = half->is_write ? verge_write(half->fd, bytes, WANTED_SIZE, half->deadline_ns)
+                                          : verge_read(half->fd, bytes, WANTED_SIZE, half->deadline_ns);
+    cached_left = ALL_OF_IT;
+    return size;
+}
+
+static intptr_t transfers_while_the_thread_is_kept(void *argument) {
+    struct half_cached half = {.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    verge_runtime_stats before = {.struct_size = sizeof(before)};
+    verge_runtime_stats after = {.struct_size = sizeof(after)};
+    (void)argument;
+    for (int i = 0; i < 2 && !is_uring(); i++) { /* with io_uring, the kernel does it all */
+        half.is_write = i == 0;
+        CHECK_EQUAL(lseek(half.fd, 0, SEEK_SET), 0);
+        CHECK_EQUAL(verge_runtime_get_stats(verge_task_runtime(), &before), 0);
+        begin_to_keep();
+        half.deadline_ns = verge_deadline_after(5 * MS);
+        CHECK_EQUAL(transfers_half(&half), CACHED_SIZE);
+        CHECK_EQUAL(lseek(half.fd, 0, SEEK_CUR), CACHED_SIZE);
+        half.deadline_ns = VERGE_NEVER;
+        verge_task *task = spawn(transfers_half, &half);
+        CHECK_EQUAL(verge_yield(), 0); /* the task waits now */
+        CHECK_EQUAL(verge_task_cancel(task), 0);
+        CHECK_EQUAL(join(task), CACHED_SIZE);
+        CHECK_EQUAL(lseek(half.fd, 0, SEEK_CUR), 2 * CACHED_SIZE);
+        let_go();
+        CHECK_EQUAL(verge_runtime_get_stats(verge_task_runtime(), &after), 0);
+        CHECK_EQUAL(after.timeouts, before.timeouts);
+    }
+    CHECK_EQUAL(close(half.fd) + unlink(path), 0);
+    return 0;
+}
+
+static void what_was_cached_is_not_lost_while_the_pool_is_busy(void **state) {
+    (void)state;
+    verge_runtime_options options = runtime_options(1);
+    options.blocking_thread_max = 1;
+    (void)run_with(options, transfers_while_the_thread_is_kept, NULL);
+}
+
 /* ---- N3: a call that begins after its deadline is made, so that a task can save its state ---- */
 
 static intptr_t creates_too_late(void *argument) {
@@ -218,6 +304,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_deadline_comes_while_the_pool_is_busy),
+        cmocka_unit_test(what_was_cached_is_not_lost_while_the_pool_is_busy),
         cmocka_unit_test(what_begins_after_its_deadline_waits_for_a_thread),
         cmocka_unit_test(a_program_is_killed_while_the_pool_is_busy),
     };
