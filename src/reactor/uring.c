@@ -281,7 +281,8 @@ static uint64_t time_to_cancel_again(uring_reactor *uring) {
 }
 
 /* For an operation that found no room and is cancelled: if it is a send, a receive or a poll that can be done at once,
- * a system call does it (N3). */
+ * a system call does it (N3). Others are not tried, since a call might wait: for an accept, the caller's socket would
+ * have to be set to O_NONBLOCK. They end with -ECANCELED. */
 static int32_t attempt_at_last(verge__operation *operation) {
     int32_t result = -ECANCELED;
     const bool can_be_attempted = operation->kind == VERGE__RECV || operation->kind == VERGE__SEND ||
