@@ -548,8 +548,9 @@ int verge_durable_forget(verge_durable *durable, verge_durable_id id) {
 int verge__ask(verge_durable *durable,
                int (*read)(verge_durable *durable, verge__connection *connection, void *question), void *question) {
     verge__current *current = verge__current_of(durable);
-    if (current != NULL) {
-        return read(durable, current->firer->connection, question);
+    if (current != NULL) { /* if the question fails, the savepoint keeps the batch */
+        const int error = verge__current_begin(current);
+        return error != 0 ? error : read(durable, current->firer->connection, question);
     }
     verge__call call = {.kind = VERGE__CALL_READ, .read = read, .question = question};
     return verge__perform(durable, &call);

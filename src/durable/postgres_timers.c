@@ -46,11 +46,11 @@ static int prepare_scan(verge__postgres *c, const verge__shard *shards, uint32_t
     int error = verge__pg_say(
         c, "SET plan_cache_mode = force_generic_plan; SET enable_sort = off; SET enable_bitmapscan = off");
     if (error == 0 && c->scan_key != 0) {
-        c->scan_key = 0;
         error = verge__pg_say(c, "DEALLOCATE verge_scan");
+        c->scan_key = error == 0 ? 0 : c->scan_key; /* after a failure, the old statement is still there */
     }
     VERGE__THEN(error, verge__pg_prepare(c, "verge_scan", text->data));
-    c->scan_key = error == 0 ? key : 0;
+    c->scan_key = error == 0 ? key : c->scan_key;
     return error;
 }
 

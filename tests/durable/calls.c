@@ -469,6 +469,31 @@ static void test_effects_are_undone_with_a_retry(void **state) {
     assert_int_equal(sql_ask(url, "SELECT count(DISTINCT id) FROM ledger"), 5);
 }
 
+/* In the first attempt, a question fails, since a table is missing. Without a savepoint, PostgreSQL would undo the whole
+ * batch again and again, and no attempt would be counted. */
+static verge_durable_verdict ask_in_vain(const verge_durable_firing *firing) {
+    const bool asks = ++runs <= 5 && firing->attempt == 1;
+    wrong += runs > 5;
+    verge_durable_retry_after(firing, 0);
+    return asks && verge_durable_count(firing->durable, NULL, NULL, NULL) != 0 ? VERGE_DURABLE_RETRY
+                                                                              : VERGE_DURABLE_DONE;
+}
+
+static void test_a_question_fails_in_a_handler(void **state) {
+    (void)state;
+    verge_durable *durable = durable_open(url);
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "ALTER TABLE verge_dead RENAME TO hidden"), 0);
+    assert_int_equal(verge_durable_register(durable, "ask", ask_in_vain, NULL, NULL), 0);
+    (void)schedule(durable, "ask", 0, NULL);
+    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM verge_timer") == 0);
+    assert_int_equal(sql_run(handle, "ALTER TABLE hidden RENAME TO verge_dead"), 0);
+    sql_close(handle);
+    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(runs, 2);
+}
+
 static verge_durable_verdict chain(const verge_durable_firing *firing) {
     int left;
     memcpy(&left, firing->payload, sizeof(left));
@@ -773,6 +798,7 @@ int main(void) {
         ON_A_STORE(test_a_late_commit_is_told),
         ON_A_STORE(test_a_late_commit_of_a_node_is_told),
         ON_A_STORE(test_effects_are_undone_with_a_retry),
+        ON_A_STORE(test_a_question_fails_in_a_handler),
         ON_A_STORE(test_a_handler_schedules_in_its_transaction),
         ON_A_STORE(test_schedule_in),
         ON_A_STORE(test_dead_letters),

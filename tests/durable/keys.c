@@ -668,6 +668,41 @@ static void test_an_attempt_is_counted_if_the_timer_is_due(void **state) {
     assert_int_equal(sql_ask(url, "SELECT sum(attempt * id) FROM verge_timer"), 2 * DUE);
 }
 
+/* ---- a scan whose statement cannot be prepared ---- */
+
+static void count_visit(void *context, const verge__row *row) {
+    (void)row;
+    ++*(int *)context;
+}
+
+/* The shards have changed, and the server refuses what comes before the new statement. The next scan succeeds. */
+static void test_a_scan_is_prepared_again(void **state) {
+    (void)state;
+    bool is_missing;
+    const verge__store *store = verge__store_of(url, &is_missing);
+    const verge__access access = {.url = url, .lease_ns = 60 * S, .lock_ns = 60 * S};
+    const verge__shard shards[] = {{.shard = 0}, {.shard = 1}};
+    verge__connection *connection;
+    verge__row rows[] = {{.id = 1 << 8, .due_ns = 5, .handler = "x", .payload = ""},
+                         {.id = 1 << 8 | 1, .due_ns = 5, .handler = "x", .payload = ""}};
+    int visited = 0;
+    assert_int_equal(store->connect(&access, &connection), 0);
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->insert(connection, rows, 2), 0);
+    assert_int_equal(store->commit(connection, 0), 0);
+    assert_int_equal(store->scan(connection, shards, 1, 0, 0, 9, 9, count_visit, &visited), 0);
+    assert_int_equal(visited, 1);
+    if (durable_is_postgres()) {
+        assert_int_equal(sql_run(store->handle(connection), "BEGIN"), 0);
+        assert_int_equal(sql_run(store->handle(connection), "SELECT 1 / 0"), -1);
+        assert_int_equal(store->scan(connection, shards, 2, 0, 0, 9, 9, count_visit, &visited), -EAGAIN);
+        assert_int_equal(sql_run(store->handle(connection), "ROLLBACK"), 0);
+    }
+    assert_int_equal(store->scan(connection, shards, 2, 0, 0, 9, 9, count_visit, &visited), 0);
+    assert_int_equal(visited, 3);
+    store->disconnect(connection);
+}
+
 #define ON_A_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void) {
@@ -685,6 +720,7 @@ int main(void) {
         ON_A_STORE(test_a_key_that_somebody_holds),
         ON_A_STORE(test_an_attempt_is_counted_if_the_timer_is_due),
         ON_A_STORE(test_many_bytes_are_many_statements),
+        ON_A_STORE(test_a_scan_is_prepared_again),
         ON_A_STORE(test_timers_that_somebody_has_locked),
     };
     return cmocka_run_group_tests_name("durable_keys", tests, NULL, NULL);
