@@ -82,6 +82,7 @@ typedef struct verge__hint {
     bool is_released; /* WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
+    uint32_t counted_attempt; /* a commit may have counted this attempt before the handler was called; 0: none has */
 } verge__hint;
 
 enum { VERGE__PRIORITIES = 3 };

@@ -74,7 +74,8 @@ static void add_target(verge__firer *firer, uint32_t index, verge__plan *plan) {
         .epoch = durable->epochs[verge__shard_of(hint->id)],
     };
     firer->run_ns[i] = handler->options.run_ns;
-    firer->fired[i] = (verge__fired){.ending = ENDS_GONE, .handler = hint->handler};
+    firer->fired[i] = (verge__fired){
+        .ending = ENDS_GONE, .handler = hint->handler, .counted_attempt = hint->counted_attempt};
     plan->is_outside = handler->options.outside;
     plan->is_full = handler->options.outside || verge__needs_permit(handler);
     verge__note_run(handler, plan->now_ns);
@@ -231,7 +232,7 @@ static int insert_again(verge__firer *firer) {
     return error != 0 ? error : verge__notify_near(firer->durable, connection, firer->back + first, count);
 }
 
-static int fire_batch(verge__firer *firer, bool is_counted) {
+static int fire_batch(verge__firer *firer) {
     verge_durable *durable = firer->durable;
     const verge__store *store = durable->store;
     verge__connection *connection = firer->connection;
@@ -242,7 +243,7 @@ static int fire_batch(verge__firer *firer, bool is_counted) {
     for (size_t i = 0; i < firer->target_count && error == 0; i++) {
         verge__fired *fired = &firer->fired[i];
         if (fired->is_there) {
-            error = verge__fire_inside(firer, &durable->handlers[fired->handler], fired, is_counted);
+            error = verge__fire_inside(firer, &durable->handlers[fired->handler], fired);
         }
     }
     verge__failpoint("fire.handled");
@@ -253,8 +254,8 @@ static int fire_batch(verge__firer *firer, bool is_counted) {
 
 /* If a commit gets no answer, its mark in the store tells whether it succeeded (store.h). The commit of a batch needs
  * no mark: the batch is fired once more; if the commit had succeeded, the repeated batch finds no rows, or rows that
- * are due later. A commit that counts an attempt has a mark (must_know). Otherwise an attempt could be counted without
- * a call of the handler, and it may be the last one. */
+ * are due later. The commit of a claim has a mark (must_know). Otherwise an attempt could be counted without a call of
+ * the handler, and it may be the last one. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     verge_durable *durable = firer->durable;
     if (error != 0) {
@@ -270,11 +271,13 @@ int verge__firer_end(verge__firer *firer, int error, bool must_know) {
 }
 
 /* Counts the attempt in a commit of its own, for a batch of one timer after a crash: this timer may have killed the
- * process. */
-static int count_attempt(verge__firer *firer, bool *ret_is_counted) {
+ * process. The batch may fail before the handler is called, or another transaction may lock the row. The attempt is
+ * then kept in the hint, and the next batch of the timer does not count another one. */
+static int count_attempt(verge__firer *firer) {
     const verge__store *store = firer->durable->store;
+    uint32_t *counted = &firer->fired[0].counted_attempt;
     const int error =
-        verge__firer_end(firer, store->count_attempt(firer->connection, &firer->targets[0], ret_is_counted), true);
+        verge__firer_end(firer, store->count_attempt(firer->connection, &firer->targets[0], counted), false);
     verge__failpoint("attempt.counted");
     return error != 0 ? error : verge__begin(firer->durable, &firer->connection);
 }
@@ -495,6 +498,8 @@ static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
         if (fired->has_run) {
             verge_histogram_record(&durable->lateness, fired->late_ns, 1);
         }
+        const bool has_begun = fired->has_run || (error == 0 && fired->is_there);
+        durable->window.hints[firer->batch[i]].counted_attempt = has_begun ? 0 : fired->counted_attempt;
         if (error == 0) {
             count_ending(durable, fired);
             is_early |= fired->ending == ENDS_EARLY;
@@ -565,15 +570,14 @@ static int fire(verge__firer *firer, const verge__plan *plan, bool counts_first)
     firer->fired_count = 0;
     firer->back_count = 0;
     firer->scheduled_count = 0;
-    bool is_counted = false;
-    const int error = counts_first ? count_attempt(firer, &is_counted) : 0;
+    const int error = counts_first ? count_attempt(firer) : 0;
     if (error != 0) {
         return error;
     }
     if (plan->is_outside) {
         return fire_outside(firer, &firer->durable->handlers[firer->fired[0].handler]);
     }
-    const int fired = verge__firer_end(firer, fire_batch(firer, is_counted), false);
+    const int fired = verge__firer_end(firer, fire_batch(firer), false);
     verge__failpoint("fire.committed");
     return fired;
 }

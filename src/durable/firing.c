@@ -262,8 +262,9 @@ uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired) {
     return now_ns > fired->row.due_ns ? now_ns : fired->row.due_ns;
 }
 
-int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted) {
+int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired) {
     verge__connection *connection = firer->connection;
+    const bool is_counted = fired->counted_attempt != 0 && fired->row.attempt == fired->counted_attempt;
     verge__run run = {.attempt = fired->row.attempt + !is_counted, .now_ns = verge__fired_at(firer, fired)};
     const char *reason = verge__verdict_before(&handler->options, fired, run.attempt, run.now_ns);
     if (reason != NULL) {

@@ -22,6 +22,7 @@ typedef struct verge__fired {
     uint32_t handler;
     bool is_there; /* the store has returned the row */
     bool has_run;
+    uint32_t counted_attempt; /* as in the hint; count_attempt sets it */
     verge__ending ending;
     const char *reason; /* DEAD: why */
     uint64_t late_ns;
@@ -55,9 +56,8 @@ int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, ver
                          const verge__run *run);
 int verge__make_dead(verge__firer *firer, verge__fired *fired, const char *reason);
 
-/* Runs the handler and does what its verdict says, in the transaction that took the row. is_counted: a commit has
- * counted the attempt before. */
-int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired, bool is_counted);
+/* Runs the handler and does what its verdict says, in the transaction that took the row. */
+int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge__fired *fired);
 
 /* ---- firer.c ---- */
 

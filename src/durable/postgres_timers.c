@@ -530,15 +530,16 @@ int verge__postgres_extend(verge__connection *connection, verge__change *change,
     return error;
 }
 
-int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
+int verge__postgres_count_attempt(verge__connection *connection, const verge__target *target, uint32_t *counted) {
     verge__parameters p = {0};
     PGresult *result;
     add_number(&p, target->id);
     add_number(&p, verge__shard_of(target->id));
     add_number(&p, target->epoch);
+    add_number(&p, *counted);
     const int error = verge__pg_ask(own(connection), ATTEMPT, &p, &result);
     if (error == 0) {
-        *ret_is_counted = PQntuples(result) > 0;
+        *counted = PQntuples(result) > 0 ? (uint32_t)number(result, 0, 0) : *counted;
         PQclear(result);
     }
     return error;

@@ -58,7 +58,8 @@ static const char *const texts[STATEMENT_COUNT] = {
                     "WHERE id = ?1",
     [TIMER_COMPLETE] = "DELETE FROM verge_timer WHERE id = ?1 AND revision = ?2",
     [TIMER_EXTEND] = "UPDATE verge_timer SET due = ?3 WHERE id = ?1 AND revision = ?2",
-    [TIMER_ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + 1 WHERE id = ?1 AND due <= ?2 RETURNING attempt",
+    [TIMER_ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + (?3 = 0 OR attempt <> ?3) WHERE id = ?1 AND due <= ?2 "
+                      "RETURNING attempt",
     [TIMER_CANCEL] = "DELETE FROM verge_timer WHERE id = ?1 RETURNING running, due",
     [TIMER_RESET] = "UPDATE verge_timer SET due = ?2, running = 0, revision = revision + 1 WHERE id = ?1",
     [TIMER_FIND] = "SELECT id FROM verge_timer WHERE handler = ?1 AND name = ?2",

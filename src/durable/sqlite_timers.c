@@ -260,16 +260,16 @@ int verge__sqlite_extend(verge__connection *connection, verge__change *change, u
     return error;
 }
 
-int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
+int verge__sqlite_count_attempt(verge__connection *connection, const verge__target *target, uint32_t *counted) {
     verge__sqlite *c = own(connection);
     verge__fence fence = {.shard = UINT64_MAX};
-    int64_t attempt = 0;
+    int64_t attempt = *counted;
     bool holds = false;
     int error = check_fence(c, &fence, target, &holds);
     if (error == 0 && holds) {
-        error = RUN(c, TIMER_ATTEMPT, &attempt, number(target->id), number(c->base.now_ns));
+        error = RUN(c, TIMER_ATTEMPT, &attempt, number(target->id), number(c->base.now_ns), *counted);
     }
-    *ret_is_counted = attempt > 0;
+    *counted = (uint32_t)attempt;
     return error;
 }
 

@@ -233,9 +233,10 @@ typedef struct verge__store {
     /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: the timer was cancelled or moved, or was claimed
      * again. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
-    /* Counts an attempt of a timer that is due, before its handler runs. Not counted: the timer is not due any more,
-     * its shard has another epoch, or another transaction has locked the row. */
-    int (*count_attempt)(verge__connection *connection, const verge__target *target, bool *ret_is_counted);
+    /* Counts an attempt of a timer that is due, before its handler runs, and sets *counted to it. If the row has the
+     * attempt *counted already (not 0), it stays as it is. Both stay as they are if the timer is not due any more, if
+     * its shard has another epoch, or if another transaction has locked the row. */
+    int (*count_attempt)(verge__connection *connection, const verge__target *target, uint32_t *counted);
     /* Finds out which rows exist, when they are due, and the epochs of their shards. Outcomes: 0, -ENOENT. */
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
     int (*make_dead)(verge__connection *connection, const verge__row *row, const char *reason);

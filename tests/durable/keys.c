@@ -628,13 +628,14 @@ static void test_many_bytes_are_many_statements(void **state) {
 
 /* ---- attempts that are counted before the handler runs ---- */
 
-static bool counts(verge__connection *connection, uint64_t id, uint64_t epoch) {
+/* Returns the attempt that is counted now. before: the one that was counted already; 0: none. */
+static uint32_t counted(verge__connection *connection, uint64_t id, uint64_t epoch, uint32_t before) {
     const verge__target target = {.id = id, .epoch = epoch};
-    bool is_counted = false;
+    uint32_t attempt = before;
     assert_int_equal(connection->store->begin(connection), 0);
-    assert_int_equal(connection->store->count_attempt(connection, &target, &is_counted), 0);
+    assert_int_equal(connection->store->count_attempt(connection, &target, &attempt), 0);
     assert_int_equal(connection->store->commit(connection, 0), 0);
-    return is_counted;
+    return attempt;
 }
 
 static void test_an_attempt_is_counted_if_the_timer_is_due(void **state) {
@@ -652,18 +653,20 @@ static void test_an_attempt_is_counted_if_the_timer_is_due(void **state) {
     assert_int_equal(store->commit(connection, 0), 0);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner = 0") == 0);
     const uint64_t epoch = (uint64_t)sql_ask(url, "SELECT epoch FROM verge_shard WHERE shard = 0");
-    assert_true(counts(connection, DUE, epoch));
-    assert_false(counts(connection, DUE, epoch + 1));
-    assert_false(counts(connection, FAR, epoch));
-    assert_false(counts(connection, GONE, epoch));
+    assert_int_equal(counted(connection, DUE, epoch, 0), 1);
+    assert_int_equal(counted(connection, DUE, epoch, 1), 1);
+    assert_int_equal(counted(connection, DUE, epoch + 1, 0), 0);
+    assert_int_equal(counted(connection, FAR, epoch, 0), 0);
+    assert_int_equal(counted(connection, FAR, epoch, 1), 1);
+    assert_int_equal(counted(connection, GONE, epoch, 0), 0);
     if (durable_is_postgres()) {
         void *handle = sql_open(url);
         assert_int_equal(sql_run(handle, "BEGIN; SELECT * FROM verge_timer FOR UPDATE"), 0);
-        assert_false(counts(connection, DUE, epoch));
+        assert_int_equal(counted(connection, DUE, epoch, 0), 0);
         assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
         sql_close(handle);
     }
-    assert_true(counts(connection, DUE, epoch));
+    assert_int_equal(counted(connection, DUE, epoch, 3), 2);
     store->disconnect(connection);
     assert_int_equal(sql_ask(url, "SELECT sum(attempt * id) FROM verge_timer"), 2 * DUE);
 }

@@ -101,8 +101,12 @@ static int model_begin(verge__connection *connection) {
 
 /* The commit may be lost before it happens, or only its answer. With a mark, the caller can find out. */
 static int model_commit(verge__connection *connection, uint64_t mark) {
-    const bool is_unanswered = is_lost(connection);
-    const bool happens = !is_unanswered || verge_test_chance(&model.random, 2);
+    const bool is_unanswered = is_lost(connection) || model.loses_answer;
+    const bool happens = !is_unanswered || model.loses_answer || verge_test_chance(&model.random, 2);
+    model.loses_answer = false;
+    if (is_unanswered) {
+        connection->server_id = 0; /* the connection is lost, even if the caller can find out */
+    }
     const bool is_dropped = model_mistake == MISTAKE_LOST_COMMIT && verge_test_chance(&model.random, 50);
     if (happens && !is_dropped) {
         model.now = *own(connection)->copy;
@@ -373,13 +377,13 @@ static int model_complete(verge__connection *connection, verge__change *changes,
     return 0;
 }
 
-static int model_count_attempt(verge__connection *connection, const verge__target *target, bool *ret_is_counted) {
+static int model_count_attempt(verge__connection *connection, const verge__target *target, uint32_t *counted) {
     OR_LOST(connection)
     struct model_row *r = due_row(tables(connection), target);
-    *ret_is_counted = r != NULL && !verge_test_chance(&model.random, 3); /* another transaction may have locked it */
-    if (*ret_is_counted) {
-        r->row.attempt++;
-        model.counted_id = target->id;
+    const bool is_locked = model.locks && verge_test_chance(&model.random, 3);
+    if (r != NULL && !is_locked) {
+        r->row.attempt += *counted == 0 || r->row.attempt != *counted;
+        *counted = r->counted_attempt = r->row.attempt;
     }
     return 0;
 }

@@ -19,6 +19,7 @@ struct model_tables {
         verge__row row;
         bool is_there;
         bool is_running;
+        uint32_t counted_attempt; /* before its handler was called; 0: none */
         char handler[32];
     } rows[MODEL_ROWS_MAX];
     uint32_t row_count;
@@ -52,7 +53,8 @@ struct model_store {
     struct verge_test_random random;
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
-    uint64_t counted_id; /* the timer whose attempt was counted last, before its handler ran */
+    bool locks;          /* other transactions may have locked rows */
+    bool loses_answer;   /* the next commit happens, and its answer is lost */
     uint64_t early; /* how many rows were taken before they were due; must be 0 */
     /* If not NULL, scans and waits take time. Rows of timers that have fired since gone_since_ns are deleted, but a
      * scan still has to pass them: MODEL_SCAN_MINUTE_NS for those of a minute. */
