@@ -207,7 +207,8 @@ typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firin
  */
 VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 
-/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns later; otherwise the backoff decides. */
+/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns after its return. Without this call, the backoff
+ * decides. */
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
 /*
@@ -232,12 +233,14 @@ typedef enum verge_durable_priority {
 } verge_durable_priority;
 
 typedef struct verge_durable_handler_options {
-    size_t struct_size;    /* set by verge_durable_handler_options_init */
-    bool outside;          /* runs without a transaction: for handlers that take long, up to run_ns */
-    uint64_t run_ns;       /* outside: a handler that has not returned after this time counts as lost, and runs again */
+    size_t struct_size; /* set by verge_durable_handler_options_init */
+    bool outside;       /* runs without a transaction: for handlers that take long, up to run_ns */
+    /* outside: a handler that has not returned after this time counts as lost. It runs again if its node has died, or
+     * has lost the timer's shard to another node. While its node lives, the node waits for it. */
+    uint64_t run_ns;
     uint32_t attempts_max; /* after this many attempts the timer is dead; 0: no limit */
-    /* The delay before the second attempt. It doubles with each attempt, up to backoff_max_ns. The actual delay is
-     * random, between half of this value and all of it. */
+    /* The delay between the end of the first attempt and the second one. It doubles with each attempt, up to
+     * backoff_max_ns. The actual delay is random, between half of this value and all of it. */
     uint64_t backoff_first_ns;
     uint64_t backoff_max_ns;
     uint64_t age_max_ns;  /* a timer that is late by more than this (after an outage) becomes dead. 0: no limit */

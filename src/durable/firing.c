@@ -248,7 +248,10 @@ int verge__apply_verdict(verge__firer *firer, const verge__handler *handler, ver
     if (run->verdict == VERGE_DURABLE_RETRY && (options->attempts_max == 0 || run->attempt < options->attempts_max)) {
         const uint64_t wait_ns =
             run->retry_after_ns != VERGE_NEVER ? run->retry_after_ns : backoff(firer->durable, options, run->attempt);
-        fire_again(fired, run->now_ns + wait_ns, run->attempt);
+        verge__lock(firer->durable);
+        const uint64_t store_ns = verge__store_now(firer->durable); /* the handler may have taken long */
+        verge__unlock(firer->durable);
+        fire_again(fired, (store_ns > run->now_ns ? store_ns : run->now_ns) + wait_ns, run->attempt);
         return 0;
     }
     return verge__make_dead(firer, fired,

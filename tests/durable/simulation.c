@@ -797,6 +797,43 @@ static void test_a_counted_attempt_is_not_lost(void **state) {
     count_in_vain(false);
 }
 
+static verge_durable_verdict fail_after_long(const verge_durable_firing *firing) {
+    pass_time(30 * S);
+    model.local_ns = nodes[0].durable->clock.now_ns(nodes[0].durable->clock.context);
+    verge_durable_retry_after(firing, 10 * S);
+    return VERGE_DURABLE_RETRY;
+}
+
+/* The wait before a retry begins when the handler has returned. */
+static void test_a_retry_is_counted_from_the_return(void **state) {
+    (void)state;
+    for (int outside = 0; outside < 2; outside++) {
+        verge_durable_handler_options handler;
+        model_reset(verge_test_seed(20260109));
+        dice = verge_test_random_from(verge_test_seed(20260109) ^ 77);
+        model_mistake = NO_MISTAKE;
+        memory_loss = 0;
+        limits = 0;
+        begin_node(&nodes[0]);
+        verge_durable *durable = nodes[0].durable;
+        (void)verge_durable_handler_options_init(&handler, sizeof(handler));
+        handler.outside = outside != 0;
+        assert_int_equal(verge_durable_register(durable, "long", fail_after_long, NULL, &handler), 0);
+        insert_row(model.now_ns);
+        (void)snprintf(model.now.rows[0].handler, sizeof(model.now.rows[0].handler), "long");
+        pass_time(MS * 10);
+        model.local_ns = durable->clock.now_ns(durable->clock.context);
+        (void)verge__keeper_step(durable, NULL);
+        assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
+        assert_int_equal(durable->stats.retried, 1);
+        const verge__row *row = &model.now.rows[model.now.row_count - 1].row;
+        assert_int_equal(row->attempt, 1);
+        assert_true(row->due_ns >= model.now_ns + 9900 * MS); /* the node's clock is a thousandth slower */
+        assert_true(row->due_ns <= model.now_ns + 10 * S);
+        verge__durable_free(durable);
+    }
+}
+
 /* ---- the store's clock ---- */
 
 static void answer(verge_durable *durable, uint64_t store_ns, uint64_t local_ns, bool is_set_back) {
@@ -827,6 +864,7 @@ int main(void) {
         cmocka_unit_test(test_a_released_timer_is_moved),
         cmocka_unit_test(test_a_timer_is_moved_after_its_batch),
         cmocka_unit_test(test_a_counted_attempt_is_not_lost),
+        cmocka_unit_test(test_a_retry_is_counted_from_the_return),
         cmocka_unit_test(test_an_old_answer_changes_no_estimate),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
