@@ -298,6 +298,7 @@ typedef struct verge__scan {
     uint64_t until_ns;
     uint64_t took_ns; /* how long the store was busy with the scan */
     bool is_over;
+    bool is_wanted_again; /* in pieces: another scan of all rows was asked for meanwhile */
 } verge__scan;
 
 #define SCAN_SHARE 100
@@ -365,7 +366,7 @@ static int read_page(verge_durable *durable, verge__scan *scan, uint64_t end_ns)
 }
 
 static int end_scan(verge_durable *durable, const verge__scan *scan, int error, uint64_t *ret_took_ns) {
-    if (error != 0) { /* the rows that were not read need another scan */
+    if (error != 0 || scan->is_wanted_again) { /* the rows that were not read need another scan */
         (void)verge__set_flag(durable, &durable->keeper.scan_now, true);
     }
     *ret_took_ns = scan->took_ns;
@@ -400,20 +401,29 @@ static bool is_ending(verge_durable *durable) {
     return is;
 }
 
-static int rest(verge_durable *durable, uint64_t rest_ns) {
-    const uint64_t until_ns = verge__local_now(durable) + rest_ns;
-    uint64_t now_ns;
+/* If a scan of all rows is asked for during a scan in pieces (the node has got shards, say), recent rows are read now.
+ * The scan of all rows comes after the pieces. */
+static int tend_and_scan(verge_durable *durable, verge__scan *pieces) {
     uint64_t ignored_ns;
     int error = tend_shards_in_time(durable);
+    const bool is_wanted = verge__set_flag(durable, &durable->keeper.scan_now, false);
+    pieces->is_wanted_again |= is_wanted;
+    if (error == 0 && (is_wanted || verge__local_now(durable) >= durable->keeper.scan_at_ns)) {
+        error = scan_whole(durable, is_wanted ? FROM_LEASES_AGO : FROM_RECENT, &ignored_ns);
+    }
+    return error;
+}
+
+static int rest(verge_durable *durable, verge__scan *pieces, uint64_t rest_ns) {
+    const uint64_t until_ns = verge__local_now(durable) + rest_ns;
+    uint64_t now_ns;
+    int error = tend_and_scan(durable, pieces);
     while (error == 0 && (now_ns = verge__local_now(durable)) < until_ns && !is_ending(durable)) {
         uint64_t next_ns = durable->keeper.renew_at_ns < durable->keeper.scan_at_ns ? durable->keeper.renew_at_ns
                                                                                     : durable->keeper.scan_at_ns;
         next_ns = next_ns < until_ns ? next_ns : until_ns;
         wait(durable, next_ns > now_ns ? next_ns - now_ns : 0);
-        error = durable->keeper.connection == NULL ? -EHOSTUNREACH : tend_shards_in_time(durable);
-        if (error == 0 && verge__local_now(durable) >= durable->keeper.scan_at_ns) {
-            error = scan_whole(durable, FROM_RECENT, &ignored_ns);
-        }
+        error = durable->keeper.connection == NULL ? -EHOSTUNREACH : tend_and_scan(durable, pieces);
     }
     return error;
 }
@@ -425,7 +435,7 @@ static int scan_in_pieces(verge_durable *durable, verge__scan_from from, uint64_
     while (!scan.is_over && error == 0) {
         const uint64_t took_ns = scan.took_ns;
         error = read_page(durable, &scan, piece_end(&scan));
-        error = error != 0 || scan.is_over ? error : rest(durable, (scan.took_ns - took_ns) * SCAN_REST);
+        error = error != 0 || scan.is_over ? error : rest(durable, &scan, (scan.took_ns - took_ns) * SCAN_REST);
     }
     return end_scan(durable, &scan, error, ret_took_ns);
 }

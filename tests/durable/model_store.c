@@ -238,7 +238,9 @@ static int model_scan(verge__connection *connection, const verge__shard *shards,
     const uint64_t first_ns = after_due_ns > model.gone_since_ns ? after_due_ns : model.gone_since_ns;
     const uint64_t last_ns = until_ns < model.now_ns ? until_ns : model.now_ns;
     if (model.pass_time != NULL && first_ns < last_ns) {
+        model.is_scanning = true;
         model.pass_time((last_ns - first_ns) / 60 * MODEL_SCAN_MINUTE_NS / UINT64_C(1000000000));
+        model.is_scanning = false;
     }
     for (uint32_t visited = 0; visited < limit; visited++) {
         const struct model_row *best = NULL;

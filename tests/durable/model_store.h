@@ -60,6 +60,7 @@ struct model_store {
      * scan still has to pass them: MODEL_SCAN_MINUTE_NS for those of a minute. */
     void (*pass_time)(uint64_t by_ns);
     uint64_t gone_since_ns;
+    bool is_scanning; /* while a scan calls pass_time */
     void (*committed)(void); /* if not NULL, called once, after the next commit */
 };
 
