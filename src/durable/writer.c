@@ -443,6 +443,10 @@ verge__progress verge__writer_step(verge_durable *durable) {
     }
     if (verge__is_lost(error)) {
         verge__disconnect(durable, &durable->writer.connection);
+        if (error == -EREMOTEIO) { /* the commit may have succeeded, with timers that the window lacks */
+            (void)verge__set_flag(durable, &durable->keeper.scan_now, true);
+            verge__wake_keeper(durable);
+        }
     } else if (error == VERGE__ID_TAKEN) { /* the next try has other ids */
         verge__drop_incarnation(durable);
         error = -EAGAIN;

@@ -206,6 +206,9 @@ static void note_answers(struct node *node) {
             continue; /* the timer may exist, if it was promised after the tables were copied */
         }
         const int result = simulated->call.result;
+        if (result == -EREMOTEIO && !node->durable->keeper.scan_now) {
+            seen = "a commit that may have succeeded asks for no scan";
+        }
         if (simulated->call.kind == VERGE__CALL_SCHEDULE) {
             ids[simulated->timer] = result == 0 ? simulated->row.id : 0;
             fates[simulated->timer] = result == 0 ? PROMISED : UNKNOWN;
