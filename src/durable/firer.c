@@ -411,14 +411,17 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
 
 /* Under the lock: files or drops the hint of a timer after its batch. If the timer was moved meanwhile, or may have
  * been, its row has the new time or the one that the batch has set. The earlier of the two counts, as a hint that is
- * too early only costs a query. */
-static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired) {
+ * too early only costs a query. If the node has lost the shard and got it again meanwhile, the batch may have found no
+ * row only because of its old epoch, and the scan of the shard has found this hint. */
+static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired, const verge__target *target) {
     verge__hint *hint = &durable->window.hints[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
+    const uint64_t epoch = durable->epochs[verge__shard_of(target->id)];
+    const bool is_ours_again = fired->ending == ENDS_GONE && epoch != 0 && epoch != target->epoch;
     if (comes_again) {
         hint->due_ns = hint->is_moved && hint->due_ns < fired->again_ns ? hint->due_ns : fired->again_ns;
         verge__window_file(durable, index, hint->due_ns);
-    } else if (hint->is_moved) {
+    } else if (hint->is_moved || is_ours_again) {
         verge__window_file(durable, index, hint->due_ns);
     } else if (fired->ending == ENDS_LOCKED) {
         verge__window_file(durable, index, fired->again_ns);
@@ -503,7 +506,7 @@ static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
         if (error == 0) {
             count_ending(durable, fired);
             is_early |= fired->ending == ENDS_EARLY;
-            end_hint(durable, firer->batch[i], fired);
+            end_hint(durable, firer->batch[i], fired, &firer->targets[i]);
         } else {
             verge__window_file(durable, firer->batch[i], again_ns);
         }

@@ -90,6 +90,11 @@ static void model_disconnect(verge__connection *connection) {
 }
 
 static int model_begin(verge__connection *connection) {
+    void (*const began)(void) = model.began;
+    model.began = NULL;
+    if (began != NULL) {
+        began();
+    }
     OR_LOST(connection)
     own(connection)->copy = malloc(sizeof(model.now));
     if (own(connection)->copy == NULL) {
@@ -199,7 +204,7 @@ static int model_acquire(verge__connection *connection, uint64_t node, uint32_t 
     return is_lost(connection) ? -EHOSTUNREACH : 0; /* the node has the shards, and may not know */
 }
 
-static void give_back(uint32_t shard) {
+void model_give_back(uint32_t shard) {
     model.now.shards[shard].owner = 0;
     model.now.shards[shard].epoch++;
     model.now.shards[shard].clean = true;
@@ -209,7 +214,7 @@ static int model_release(verge__connection *connection, uint64_t node, const ver
     OR_LOST(connection)
     for (uint32_t i = 0; i < count; i++) {
         if (model.now.shards[shards[i].shard].owner == node) {
-            give_back(shards[i].shard);
+            model_give_back(shards[i].shard);
         }
     }
     return 0;
@@ -219,7 +224,7 @@ static int model_leave(verge__connection *connection, uint64_t node) {
     (void)connection;
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         if (model.now.shards[i].owner == node) {
-            give_back(i);
+            model_give_back(i);
         }
     }
     model.now.lease_until[node % MODEL_NODES_MAX] = 0;

@@ -61,6 +61,7 @@ struct model_store {
     void (*pass_time)(uint64_t by_ns);
     uint64_t gone_since_ns;
     bool is_scanning; /* while a scan calls pass_time */
+    void (*began)(void);     /* if not NULL, called once, before the next transaction */
     void (*committed)(void); /* if not NULL, called once, after the next commit */
 };
 
@@ -68,6 +69,8 @@ extern struct model_store model;
 extern const verge__store model_store;
 
 void model_reset(uint64_t seed);
+
+void model_give_back(uint32_t shard); /* the owner gives the shard back */
 
 /* Somebody sets the controls of the handler. */
 void model_control(const char *handler, bool is_paused, uint32_t concurrency, uint32_t rate);

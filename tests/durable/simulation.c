@@ -297,6 +297,16 @@ static void move_meanwhile(void) {
     }
 }
 
+/* Another node has had a shard for a short time, while a firer is at work. */
+static void lose_and_get(void) {
+    model_give_back((uint32_t)verge_test_below(&dice, MODEL_SHARDS));
+    for (int steps = 0; steps < 2; steps++) {
+        verge__note_control(stepping);
+        (void)verge__keeper_step(stepping, NULL);
+        look_at_takeovers(stepping);
+    }
+}
+
 static void step_node(struct node *node) {
     verge_durable *durable = node->durable;
     model.local_ns = durable->clock.now_ns(durable->clock.context);
@@ -316,8 +326,10 @@ static void step_node(struct node *node) {
         break;
     default:
         model.committed = model.now.row_count > 0 && verge_test_chance(&dice, 3) ? move_meanwhile : NULL;
+        model.began = verge_test_chance(&dice, 8) ? lose_and_get : NULL;
         (void)verge__firer_step(&durable->firers[0]);
         model.committed = NULL;
+        model.began = NULL;
         break;
     }
     is_stepping = false;
