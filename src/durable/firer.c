@@ -305,6 +305,9 @@ static int complete(verge__firer *firer, const verge__handler *handler, const ve
     }
     error = verge__firer_end(firer, error, false);
     verge__failpoint("complete.committed");
+    if (error == 0 && fired->ending == ENDS_AGAIN) { /* nothing has kept the shard: it may be another node's since */
+        (void)verge__notify_near(firer->durable, firer->connection, firer->back, firer->back_count);
+    }
     return error;
 }
 

@@ -315,7 +315,8 @@ static int model_insert(verge__connection *connection, verge__row *rows, size_t 
 }
 
 static int model_notify(verge__connection *connection, const verge__row *const *rows, size_t count) {
-    (void)connection, (void)rows, (void)count;
+    (void)connection, (void)rows;
+    model.notified += count;
     return 0;
 }
 

@@ -53,6 +53,7 @@ struct model_store {
     struct verge_test_random random;
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
+    uint64_t notified;   /* rows of which owners were notified */
     bool locks;          /* other transactions may have locked rows */
     bool loses_answer;   /* the next commit happens, and its answer is lost */
     uint64_t early; /* how many rows were taken before they were due; must be 0 */

@@ -870,6 +870,43 @@ static void test_a_retry_is_counted_from_the_return(void **state) {
     }
 }
 
+/* The keeper notes that other nodes have taken the shards. */
+static void note_loss(void) {
+    memset(nodes[0].durable->epochs, 0, sizeof(nodes[0].durable->epochs));
+}
+
+static verge_durable_verdict try_again(const verge_durable_firing *firing) {
+    model.committed = note_loss;
+    verge_durable_retry_after(firing, 0);
+    return VERGE_DURABLE_RETRY;
+}
+
+/* The completion of a handler outside locks no shard. If the node loses the shard meanwhile, its new owner may have read
+ * its window before the commit, so it is notified of the retry. */
+static void test_a_shard_is_lost_during_a_completion(void **state) {
+    (void)state;
+    verge_durable_handler_options handler;
+    model_reset(verge_test_seed(20260110));
+    dice = verge_test_random_from(verge_test_seed(20260110) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    limits = 0;
+    begin_node(&nodes[0]);
+    verge_durable *durable = nodes[0].durable;
+    (void)verge_durable_handler_options_init(&handler, sizeof(handler));
+    handler.outside = true;
+    assert_int_equal(verge_durable_register(durable, "again", try_again, NULL, &handler), 0);
+    insert_row(model.now_ns);
+    (void)snprintf(model.now.rows[0].handler, sizeof(model.now.rows[0].handler), "again");
+    pass_time(MS * 10);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    (void)verge__keeper_step(durable, NULL);
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
+    assert_int_equal(durable->stats.retried, 1);
+    assert_int_equal(model.notified, 1);
+    verge__durable_free(durable);
+}
+
 /* ---- the store's clock ---- */
 
 static void answer(verge_durable *durable, uint64_t store_ns, uint64_t local_ns, bool is_set_back) {
@@ -901,6 +938,7 @@ int main(void) {
         cmocka_unit_test(test_a_timer_is_moved_after_its_batch),
         cmocka_unit_test(test_a_counted_attempt_is_not_lost),
         cmocka_unit_test(test_a_retry_is_counted_from_the_return),
+        cmocka_unit_test(test_a_shard_is_lost_during_a_completion),
         cmocka_unit_test(test_an_old_answer_changes_no_estimate),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
