@@ -362,7 +362,6 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
     const bool is_same = durable->ids.server_id == connection->server_id;
-    verge__check_incarnation(durable, connection);
     const bool is_ready = durable->ids.incarnation != 0;
     verge__unlock(durable);
     if (is_ready && is_same) {

@@ -211,8 +211,15 @@ uint64_t verge__new_mark(verge_durable *durable) {
     return verge__random(durable) >> 2 | 1;
 }
 
-void verge__check_incarnation(verge_durable *durable, const verge__connection *connection) {
-    if (connection->incarnation < durable->ids.highest_incarnation) {
+uint64_t verge__highest_incarnation(verge_durable *durable) {
+    verge__lock(durable);
+    const uint64_t highest = durable->ids.highest_incarnation;
+    verge__unlock(durable);
+    return highest;
+}
+
+void verge__check_incarnation(verge_durable *durable, const verge__connection *connection, uint64_t highest_before) {
+    if (connection->incarnation < highest_before && durable->ids.highest_incarnation == highest_before) {
         durable->ids.incarnation = durable->ids.highest_incarnation = 0;
         durable->said.is_restored = true;
     }
@@ -228,6 +235,7 @@ void verge__drop_incarnation(verge_durable *durable) {
 
 int verge__refresh_incarnation(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
+    const uint64_t highest = durable->ids.highest_incarnation;
     const bool is_enough = durable->ids.incarnation != 0 && durable->ids.counter >> (VERGE__ID_COUNTER_BITS - 1) == 0;
     verge__unlock(durable);
     if (is_enough) {
@@ -245,9 +253,12 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
      * If somebody cancels a timer that was lost, its id should not be that of a new timer. */
     const uint64_t counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
     verge__lock(durable);
-    durable->said.is_restored |= incarnation <= durable->ids.highest_incarnation;
-    durable->ids.incarnation = durable->ids.highest_incarnation = incarnation;
-    durable->ids.counter = counter;
+    const bool is_first = durable->ids.highest_incarnation == highest; /* no other thread has taken one meanwhile */
+    if (is_first || incarnation > durable->ids.highest_incarnation) {
+        durable->said.is_restored |= is_first && incarnation <= highest;
+        durable->ids.incarnation = durable->ids.highest_incarnation = incarnation;
+        durable->ids.counter = counter;
+    }
     verge__unlock(durable);
     return 0;
 }
@@ -255,11 +266,12 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
 int verge__begin(verge_durable *durable, verge__connection **connection) {
     int error = verge__connect(durable, connection);
     VERGE__THEN(error, verge__refresh_incarnation(durable, *connection));
+    const uint64_t highest = verge__highest_incarnation(durable);
     VERGE__THEN(error, durable->store->begin(*connection));
     if (error == 0) {
         verge__lock(durable);
         verge__note_time(durable, *connection);
-        verge__check_incarnation(durable, *connection);
+        verge__check_incarnation(durable, *connection, highest);
         verge__unlock(durable);
     }
     return error;

@@ -335,8 +335,11 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
  * store may then give this node's incarnation to another node, too. So a node takes a new incarnation:
  *   - if a connection finds another server, or another file (verge__connect);
  *   - if the store has not given out this node's incarnation yet (verge__check_incarnation, under the lock);
- *   - if another timer has an id that this node has made (verge__drop_incarnation, without the lock). */
-void verge__check_incarnation(verge_durable *durable, const verge__connection *connection);
+ *   - if another timer has an id that this node has made (verge__drop_incarnation, without the lock).
+ * highest_before: what verge__highest_incarnation returned before the store was asked. Another thread may have taken an
+ * incarnation since. A transaction of the caller's may be older than the node's incarnation, so it is not checked. */
+void verge__check_incarnation(verge_durable *durable, const verge__connection *connection, uint64_t highest_before);
+uint64_t verge__highest_incarnation(verge_durable *durable); /* call it before the question; without the lock */
 void verge__drop_incarnation(verge_durable *durable);
 
 void verge__wake_keeper(verge_durable *durable);

@@ -107,6 +107,7 @@ static int acquire_missing(verge_durable *durable, uint32_t count) {
 static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_ns) {
     verge__cluster cluster;
     verge__connection *connection = durable->keeper.connection;
+    const uint64_t highest = verge__highest_incarnation(durable);
     int error = durable->store->renew(connection, durable->node, durable->options.lease_ns, &cluster);
     VERGE__THEN(error, verge__read_controls(durable, cluster.control_revision)); /* before the node gets a shard */
     if (error != 0) {
@@ -116,7 +117,7 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
     verge__failpoint("renew.done");
     verge__lock(durable);
     verge__note_time(durable, connection);
-    verge__check_incarnation(durable, connection);
+    verge__check_incarnation(durable, connection, highest);
     const bool has_lost = note_cluster(durable, &cluster);
     const uint32_t share = (durable->shard_count + durable->live_nodes - 1) / durable->live_nodes;
     const uint32_t owned_count = durable->owned_count;

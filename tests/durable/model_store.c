@@ -67,6 +67,14 @@ static bool is_lost(verge__connection *connection) {
         return -EHOSTUNREACH; \
     }
 
+static void call_answered(void) {
+    void (*const answered)(void) = model.answered;
+    model.answered = NULL;
+    if (answered != NULL) {
+        answered();
+    }
+}
+
 static int model_connect(const verge__access *access, verge__connection **ret_connection) {
     (void)access;
     struct connection *c = calloc(1, sizeof(*c));
@@ -96,6 +104,7 @@ static int model_begin(verge__connection *connection) {
         began();
     }
     OR_LOST(connection)
+    call_answered(); /* before the tables are copied: a commit would undo what happens now */
     own(connection)->copy = malloc(sizeof(model.now));
     if (own(connection)->copy == NULL) {
         return -ENOMEM;
@@ -164,6 +173,7 @@ static int model_join(verge__connection *connection, const char *name, uint64_t 
 static int model_new_incarnation(verge__connection *connection, uint64_t *ret_incarnation) {
     OR_LOST(connection)
     *ret_incarnation = ++model.now.incarnation;
+    call_answered();
     return 0;
 }
 
@@ -184,6 +194,7 @@ static int model_renew(verge__connection *connection, uint64_t node, uint64_t le
                 (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = true};
         }
     }
+    call_answered();
     return 0;
 }
 

@@ -63,6 +63,7 @@ struct model_store {
     uint64_t gone_since_ns;
     bool is_scanning; /* while a scan calls pass_time */
     void (*began)(void);     /* if not NULL, called once, before the next transaction */
+    void (*answered)(void);  /* if not NULL, called once, after the next begin, renewal or new incarnation */
     void (*committed)(void); /* if not NULL, called once, after the next commit */
 };
 

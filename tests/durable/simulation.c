@@ -131,10 +131,18 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
+static void hear(void *context, const verge_durable_message *message) {
+    (void)context;
+    if (message->event == VERGE_DURABLE_RESTORED && model.server_id == 1) {
+        seen = "the log was told of an older state before any failover";
+    }
+}
+
 static void begin_node(struct node *node) {
     verge_durable_options options;
     (void)verge_durable_options_init(&options, sizeof(options));
     options.url = "model:";
+    options.log = hear;
     options.firing_threads = 1;
     options.batch = 4;
     options.window_max = 16;
@@ -307,11 +315,29 @@ static void lose_and_get(void) {
     }
 }
 
+static void use_up_ids(void) {
+    stepping->ids.counter = UINT64_C(1) << (VERGE__ID_COUNTER_BITS - 1);
+}
+
+/* Another thread of the node takes an incarnation. */
+static void take_incarnation(void) {
+    verge__connection *connection;
+    if (model_store.connect(NULL, &connection) == 0) {
+        use_up_ids();
+        (void)verge__refresh_incarnation(stepping, connection);
+        model_store.disconnect(connection);
+    }
+}
+
 static void step_node(struct node *node) {
     verge_durable *durable = node->durable;
     model.local_ns = durable->clock.now_ns(durable->clock.context);
     stepping = durable;
     is_stepping = true;
+    if (verge_test_chance(&dice, 8)) {
+        use_up_ids();
+    }
+    model.answered = verge_test_chance(&dice, 8) ? take_incarnation : NULL;
     switch (verge_test_below(&dice, 6)) {
     case 0:
     case 1:
@@ -332,6 +358,7 @@ static void step_node(struct node *node) {
         model.began = NULL;
         break;
     }
+    model.answered = NULL;
     is_stepping = false;
     assert_true(verge__window_check(durable));
     look_at_window(node);
