@@ -61,7 +61,7 @@ typedef struct verge__handler {
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
     uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
-    uint64_t ticket_slots;  /* a bit for each slot whose batch had to wait: it asks again, with the same slot */
+    uint64_t ticket_slots;  /* a bit for each slot that may have a ticket: the next batch that asks has this slot */
 } verge__handler;
 
 typedef enum verge__hint_state {

@@ -78,10 +78,10 @@ static bool note_answer(verge__firer *firer, int error) {
         }
     }
     handler->slots &= ~(UINT64_C(1) << permit->slot);
-    if (error == 0) {
+    if (error == 0 || verge__is_lost(error)) { /* lost: the row may be there, and the next question takes it over */
         handler->ticket_slots |= UINT64_C(1) << permit->slot;
-        handler->next_allowed_ns = permit->at_ns;
     }
+    handler->next_allowed_ns = error == 0 ? permit->at_ns : handler->next_allowed_ns;
     return false;
 }
 

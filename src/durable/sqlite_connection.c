@@ -129,11 +129,12 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
     const uint64_t one = 1;
     (void)pthread_mutex_lock(&file->lock);
     file->log_pages = pages;
-    const int fd = file->keeper_fd;
+    const bool has_keeper = file->keeper_fd >= 0;
+    if (pages >= CHECKPOINT_PAGES && has_keeper) {
+        (void)!write(file->keeper_fd, &one, sizeof(one)); /* under the lock: afterwards, the keeper may close it */
+    }
     (void)pthread_mutex_unlock(&file->lock);
-    if (pages >= CHECKPOINT_PAGES && fd >= 0) {
-        (void)!write(fd, &one, sizeof(one));
-    } else if (pages >= CHECKPOINT_PAGES) {
+    if (pages >= CHECKPOINT_PAGES && !has_keeper) {
         (void)sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
     return SQLITE_OK;

@@ -471,6 +471,7 @@ static int model_permit(verge__connection *connection, verge__permit *permit) {
     struct model_tables *t = tables(connection);
     const uint64_t mine = permit->node % MODEL_NODES_MAX;
     uint32_t before = 0;
+    model.asked_slot = permit->slot;
     for (uint64_t i = 0; i < MODEL_NODES_MAX; i++) {
         t->permits[i].ticket = is_alive(i) && t->permits[i].until_ns >= model.now_ns ? t->permits[i].ticket : 0;
     }

@@ -54,6 +54,7 @@ struct model_store {
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;
     uint64_t notified;   /* rows of which owners were notified */
+    uint32_t asked_slot; /* of the last question for a permit */
     bool locks;          /* other transactions may have locked rows */
     bool loses_answer;   /* the next commit happens, and its answer is lost */
     uint64_t early; /* how many rows were taken before they were due; must be 0 */

@@ -934,6 +934,36 @@ static void test_a_shard_is_lost_during_a_completion(void **state) {
     verge__durable_free(durable);
 }
 
+/* The answer to a question for a permit is lost, so the row of its slot may be there. The next question has the same
+ * slot, even if a lower one is free meanwhile: otherwise the row would hold up the handler. */
+static void test_a_lost_permit_is_asked_for_again(void **state) {
+    (void)state;
+    model_reset(verge_test_seed(20260111));
+    dice = verge_test_random_from(verge_test_seed(20260111) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    limits = 4;
+    control(false);
+    begin_node(&nodes[0]);
+    verge_durable *durable = nodes[0].durable;
+    verge__handler *handler = &durable->handlers[verge__handler_index(durable, "write")];
+    insert_row(model.now_ns);
+    pass_time(MS * 10);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    (void)verge__keeper_step(durable, NULL);
+    handler->slots = 1; /* another batch of the handler */
+    model.loses_answer = true;
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__FAILED);
+    assert_int_equal(model.asked_slot, 1);
+    handler->slots = 0;
+    model.asked_slot = 0;
+    pass_time(S);
+    model.local_ns = durable->clock.now_ns(durable->clock.context);
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
+    assert_int_equal(model.asked_slot, 1);
+    verge__durable_free(durable);
+}
+
 /* ---- the store's clock ---- */
 
 static void answer(verge_durable *durable, uint64_t store_ns, uint64_t local_ns, bool is_set_back) {
@@ -966,6 +996,7 @@ int main(void) {
         cmocka_unit_test(test_a_counted_attempt_is_not_lost),
         cmocka_unit_test(test_a_retry_is_counted_from_the_return),
         cmocka_unit_test(test_a_shard_is_lost_during_a_completion),
+        cmocka_unit_test(test_a_lost_permit_is_asked_for_again),
         cmocka_unit_test(test_an_old_answer_changes_no_estimate),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
