@@ -207,7 +207,7 @@ typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firin
  */
 VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 
-/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns after its return. Without this call, the backoff
+/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns after its return; otherwise the backoff
  * decides. */
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
@@ -411,7 +411,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_list(verge_durable *durable, bool dea
                                                 verge_durable_info *ret_infos, size_t count);
 
 /* retry lets a dead timer fire again, now, with all its attempts. forget deletes a dead timer. -ENOENT: there is no
- * such dead timer. -EEXIST (retry): a pending timer has its key. */
+ * such dead timer. -EEXIST (retry): a pending timer has its key. -EAGAIN: the call comes from a handler with a
+ * transaction, and somebody else's open transaction has locked the dead timer, or has its key. */
 VERGE_API VERGE_MUST_USE int verge_durable_retry(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_durable_id id);
 

@@ -484,7 +484,8 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         verge__find_in_batch(current, change->id, change->handler, change->key, change->key_size) != NULL) {
         change->outcome = VERGE_RUNNING; /* the batch has taken its row */
     }
-    return error != 0 ? error : change->outcome == -EAGAIN ? VERGE_RUNNING : change->outcome;
+    /* A pending row is locked by its firing, mostly. A dead timer does not run: somebody holds its row or its key. */
+    return error != 0 ? error : change->outcome == -EAGAIN && !is_of_dead ? VERGE_RUNNING : change->outcome;
 }
 
 static int change(verge_durable *durable, verge__call_kind kind, verge_durable_id id, uint64_t due_ns) {

@@ -74,8 +74,8 @@ static void add_target(verge__firer *firer, uint32_t index, verge__plan *plan) {
         .epoch = durable->epochs[verge__shard_of(hint->id)],
     };
     firer->run_ns[i] = handler->options.run_ns;
-    firer->fired[i] = (verge__fired){
-        .ending = ENDS_GONE, .handler = hint->handler, .counted_attempt = hint->counted_attempt};
+    firer->fired[i] =
+        (verge__fired){.ending = ENDS_GONE, .handler = hint->handler, .counted_attempt = hint->counted_attempt};
     plan->is_outside = handler->options.outside;
     plan->is_full = handler->options.outside || verge__needs_permit(handler);
     verge__note_run(handler, plan->now_ns);

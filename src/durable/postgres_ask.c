@@ -69,8 +69,8 @@ static const char *const texts[STATEMENT_COUNT] = {
     [EXTEND] = "UPDATE verge_timer SET due = verge_now() + $3 WHERE id = $1 AND revision = $2 RETURNING id",
     [ATTEMPT] =
         "UPDATE verge_timer SET attempt = attempt + CASE WHEN $4::bigint <> 0 AND attempt = $4 THEN 0 ELSE 1 END "
-        "WHERE id = ANY (ARRAY(SELECT id FROM verge_timer WHERE id = $1 AND due <= (SELECT verge_now()) FOR UPDATE SKIP "
-        "LOCKED)) AND (SELECT epoch FROM verge_shard WHERE shard = $2) = $3 RETURNING attempt",
+        "WHERE id = ANY (ARRAY(SELECT id FROM verge_timer WHERE id = $1 AND due <= (SELECT verge_now()) FOR UPDATE "
+        "SKIP LOCKED)) AND (SELECT epoch FROM verge_shard WHERE shard = $2) = $3 RETURNING attempt",
     [BURY] = "INSERT INTO verge_dead (id, due, attempt, period, policy, handler, name, payload, reason, rule, "
              "died) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, verge_now()) ON CONFLICT (id) DO UPDATE SET due = "
              "excluded.due, "

@@ -58,8 +58,9 @@ static const char *const texts[STATEMENT_COUNT] = {
                     "WHERE id = ?1",
     [TIMER_COMPLETE] = "DELETE FROM verge_timer WHERE id = ?1 AND revision = ?2",
     [TIMER_EXTEND] = "UPDATE verge_timer SET due = ?3 WHERE id = ?1 AND revision = ?2",
-    [TIMER_ATTEMPT] = "UPDATE verge_timer SET attempt = attempt + (?3 = 0 OR attempt <> ?3) WHERE id = ?1 AND due <= ?2 "
-                      "RETURNING attempt",
+    [TIMER_ATTEMPT] =
+        "UPDATE verge_timer SET attempt = attempt + (?3 = 0 OR attempt <> ?3) WHERE id = ?1 AND due <= ?2 "
+        "RETURNING attempt",
     [TIMER_CANCEL] = "DELETE FROM verge_timer WHERE id = ?1 RETURNING running, due",
     [TIMER_RESET] = "UPDATE verge_timer SET due = ?2, running = 0, revision = revision + 1 WHERE id = ?1",
     [TIMER_FIND] = "SELECT id FROM verge_timer WHERE handler = ?1 AND name = ?2",
@@ -68,7 +69,8 @@ static const char *const texts[STATEMENT_COUNT] = {
         "reason, died) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [DEAD_REVIVE] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "
-        "payload, rule) SELECT id, id & 255, ?2, 0, 0, 0, period, policy, handler, name, payload, rule FROM verge_dead "
+        "payload, rule) SELECT id, id & 255, ?2, 0, 0, ?2, period, policy, handler, name, payload, rule FROM "
+        "verge_dead "
         "WHERE id = ?1",
     [DEAD_DELETE] = "DELETE FROM verge_dead WHERE id = ?1 RETURNING id",
     [LOOK_TIMER] = "SELECT " INFO_COLUMNS "running, '', 0, rule FROM verge_timer WHERE id = ?1",

@@ -257,8 +257,10 @@ typedef struct verge__store {
     int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
     int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
     int (*list)(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos, size_t count);
-    int (*revive)(verge__connection *connection, verge__change *change); /* in a transaction; -ENOENT, -EEXIST */
-    int (*forget)(verge__connection *connection, uint64_t id);           /* in a transaction; -ENOENT */
+    /* In a transaction; -ENOENT, -EEXIST. The revision begins with store time, which no claim of the timer had before.
+     * So the completion of an old claim does not match. */
+    int (*revive)(verge__connection *connection, verge__change *change);
+    int (*forget)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
     int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
     /* Reads the owners of shards, as verge_durable_list_owners does, and counts up to VERGE__DEAD_COUNT_MAX dead
      * timers. */

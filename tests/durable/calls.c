@@ -469,14 +469,14 @@ static void test_effects_are_undone_with_a_retry(void **state) {
     assert_int_equal(sql_ask(url, "SELECT count(DISTINCT id) FROM ledger"), 5);
 }
 
-/* In the first attempt, a question fails, since a table is missing. Without a savepoint, PostgreSQL would undo the whole
- * batch again and again, and no attempt would be counted. */
+/* In the first attempt, a question fails, since a table is missing. Without a savepoint, PostgreSQL would undo the
+ * whole batch again and again, and no attempt would be counted. */
 static verge_durable_verdict ask_in_vain(const verge_durable_firing *firing) {
     const bool asks = ++runs <= 5 && firing->attempt == 1;
     wrong += runs > 5;
     verge_durable_retry_after(firing, 0);
     return asks && verge_durable_count(firing->durable, NULL, NULL, NULL) != 0 ? VERGE_DURABLE_RETRY
-                                                                              : VERGE_DURABLE_DONE;
+                                                                               : VERGE_DURABLE_DONE;
 }
 
 static void test_a_question_fails_in_a_handler(void **state) {

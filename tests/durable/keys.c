@@ -288,6 +288,82 @@ static void test_a_dead_timer_whose_key_is_taken(void **state) {
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_dead"), 1);
 }
 
+static void test_a_dead_timer_whose_key_is_held(void **state) {
+    (void)state;
+    if (!durable_is_postgres()) {
+        skip(); /* nobody else writes while a handler runs */
+    }
+    retried = started = 1;
+    assert_int_equal(verge_durable_register(durable, "die", die, NULL, NULL), 0);
+    const verge_durable_request request = {.handler = "die", .key = "k"};
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_dead") == 1);
+    void *handle = sql_open(url);
+    assert_int_equal(sql_run(handle, "BEGIN; INSERT INTO verge_timer VALUES (123392, 0, 9000000000000000000, 0, 0, 0, "
+                                     "0, 0, 'die', 'k', '', NULL)"),
+                     0);
+    assert_int_equal(verge_durable_register(durable, "retry", retry_dead, NULL, NULL), 0);
+    const verge_durable_request retry = {.handler = "retry"};
+    assert_int_equal(verge_durable_start(durable, &retry, NULL), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE handler = 'retry'") == 0);
+    assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
+    sql_close(handle);
+    assert_int_equal(retried, -EAGAIN); /* not VERGE_RUNNING: it is dead */
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_dead"), 1);
+}
+
+/* ---- a dead timer that is retried ---- */
+
+static void note_revision(void *context, const verge__row *row) {
+    *(uint64_t *)context = row->revision;
+}
+
+/* Returns the revision of the claim. */
+static uint64_t claim(verge__connection *connection, uint64_t id) {
+    const verge__target target = {.id = id,
+                                  .epoch = (uint64_t)sql_ask(url, "SELECT epoch FROM verge_shard WHERE shard = 0")};
+    const uint64_t run_ns = 60 * S;
+    uint64_t revision = 0;
+    assert_int_equal(connection->store->begin(connection), 0);
+    assert_int_equal(connection->store->claim(connection, &target, 1, &run_ns, note_revision, &revision), 0);
+    assert_int_equal(connection->store->commit(connection, 0), 0);
+    assert_true(revision != 0);
+    return revision;
+}
+
+/* The completion of a claim from before the retry does not end a claim that came after it. */
+static void test_an_old_claim_ends_no_new_one(void **state) {
+    (void)state;
+    enum { ID = 1 << 8 };
+    bool is_missing;
+    const verge__store *store = verge__store_of(url, &is_missing);
+    const verge__access access = {.url = url, .lease_ns = 60 * S, .lock_ns = 60 * S};
+    verge__connection *connection;
+    verge__row row = {.id = ID, .due_ns = 5, .handler = "x", .payload = ""};
+    verge__change revived = {.id = ID};
+    verge__change change = {.id = ID};
+    char text[200] = "";
+    assert_int_equal(store->connect(&access, &connection), 0);
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->insert(connection, &row, 1), 0);
+    assert_int_equal(store->commit(connection, 0), 0);
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_shard WHERE owner = 0") == 0);
+    change.revision = claim(connection, ID);
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->cancel(connection, &revived, 1), 0);
+    assert_int_equal(store->make_dead(connection, &row, "why"), 0);
+    assert_int_equal(store->revive(connection, &revived), 0);
+    assert_int_equal(store->commit(connection, 0), 0);
+    (void)claim(connection, ID);
+    assert_int_equal(store->begin(connection), 0);
+    assert_int_equal(store->complete(connection, &change, 1), 0);
+    assert_int_equal(store->commit(connection, 0), 0);
+    store->disconnect(connection);
+    assert_int_equal(change.outcome, -ENOENT);
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
+    assert_int_equal(verge_durable_check(durable, text, sizeof(text)), 0);
+}
+
 /* ---- ids that callers give ---- */
 
 static int repeat(verge_durable_id id, const char *key, const char *payload, verge_durable_conflict what) {
@@ -716,6 +792,8 @@ int main(void) {
         ON_A_STORE(test_the_key_of_a_periodic_timer),
         ON_A_STORE(test_the_key_of_a_timer_with_a_rule),
         ON_A_STORE(test_a_dead_timer_whose_key_is_taken),
+        ON_A_STORE(test_a_dead_timer_whose_key_is_held),
+        ON_A_STORE(test_an_old_claim_ends_no_new_one),
         ON_A_STORE(test_ids_of_the_callers),
         ON_A_STORE(test_keys_are_inserted_in_one_order),
         ON_A_STORE(test_a_repeated_start_with_another_time),

@@ -57,12 +57,12 @@ struct model_store {
     uint32_t asked_slot; /* of the last question for a permit */
     bool locks;          /* other transactions may have locked rows */
     bool loses_answer;   /* the next commit happens, and its answer is lost */
-    uint64_t early; /* how many rows were taken before they were due; must be 0 */
+    uint64_t early;      /* how many rows were taken before they were due; must be 0 */
     /* If not NULL, scans and waits take time. Rows of timers that have fired since gone_since_ns are deleted, but a
      * scan still has to pass them: MODEL_SCAN_MINUTE_NS for those of a minute. */
     void (*pass_time)(uint64_t by_ns);
     uint64_t gone_since_ns;
-    bool is_scanning; /* while a scan calls pass_time */
+    bool is_scanning;        /* while a scan calls pass_time */
     void (*began)(void);     /* if not NULL, called once, before the next transaction */
     void (*answered)(void);  /* if not NULL, called once, after the next begin, renewal or new incarnation */
     void (*committed)(void); /* if not NULL, called once, after the next commit */

@@ -570,8 +570,8 @@ static void test_simulation(void **state) {
 
 /* ---- D6, while a scan of all rows takes seconds ---- */
 
-static uint64_t longest_ns;  /* the longest time that a question has taken since measured_ns */
-static uint64_t measured_ns; /* the time from which questions are measured */
+static uint64_t longest_ns;             /* the longest time that a question has taken since measured_ns */
+static uint64_t measured_ns;            /* the time from which questions are measured */
 static uint64_t taken_ns[MODEL_SHARDS]; /* when the node got the shard; 0: it has not */
 static uint32_t seen_late;
 static uint32_t seen_slow;
@@ -908,8 +908,8 @@ static verge_durable_verdict try_again(const verge_durable_firing *firing) {
     return VERGE_DURABLE_RETRY;
 }
 
-/* The completion of a handler outside locks no shard. If the node loses the shard meanwhile, its new owner may have read
- * its window before the commit, so it is notified of the retry. */
+/* The completion of a handler outside locks no shard. If the node loses the shard meanwhile, its new owner may have
+ * read its window before the commit, so it is notified of the retry. */
 static void test_a_shard_is_lost_during_a_completion(void **state) {
     (void)state;
     verge_durable_handler_options handler;
