@@ -133,7 +133,8 @@ typedef struct verge__call {
     uint64_t lock_until_ns; /* cancel, reset: local time until which to wait for a locked row; 0: none was met yet */
     int result;
     bool is_taken; /* the writer has begun with the call, so it cannot be withdrawn */
-    bool is_alone; /* the call may wait for a lock: it gets a transaction of its own, so that no other fails with it */
+    bool is_alone; /* the call may wait for a lock, or lack a right: it gets a transaction of its own, so that no other
+                    * fails with it */
     size_t size;   /* of its payloads, in bytes */
     verge_channel *channel; /* wakes the task that waits; NULL: a thread waits */
     sem_t done;             /* the writer touches this last. After that, the call belongs to its caller again */
@@ -214,6 +215,7 @@ typedef struct verge__said {
     char last_words[VERGE__WORDS_MAX];   /* about the last error */
     char told_words[VERGE__WORDS_MAX];   /* about the last failure that was told */
     char told_refusal[VERGE__WORDS_MAX]; /* about the last batch that failed while the store could be reached */
+    uint64_t refused_ns;                 /* local time of the last such batch */
     uint32_t failing_count;              /* threads that have is_failing set */
     bool is_restored;                    /* RESTORED is to be told */
     uint64_t undone_id;                  /* the timer for which UNDONE was told last */

@@ -302,6 +302,7 @@ static int complete(verge__firer *firer, const verge__handler *handler, const ve
         fired->row = error != 0 ? row : fired->row;
     } else {
         fired->ending = ENDS_GONE; /* it was cancelled or moved, or claimed again */
+        fired->again_ns = 0;       /* of a try before */
     }
     error = verge__firer_end(firer, error, false);
     verge__failpoint("complete.committed");

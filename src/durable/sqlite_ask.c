@@ -162,6 +162,10 @@ int verge__sq_prepare(verge__sqlite *c, const char *text, sqlite3_stmt **stateme
 /* Prepares a statement the first time, and binds its first parameters to numbers. */
 int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_t *values, int count,
                    sqlite3_stmt **ret) {
+    if (verge__sq_is_undone(c) && which != ROLLBACK) {
+        verge__set_words("SQLite has rolled the transaction back");
+        return -EIO; /* the statement would be a transaction of its own */
+    }
     int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
     for (int i = 0; i < count && error == 0; i++) {
         error = verge__sq_error_of(c->db, sqlite3_bind_int64(c->statements[which], i + 1, values[i]));

@@ -325,7 +325,7 @@ int verge__sqlite_borrow(void *transaction, verge__connection **ret_connection) 
 }
 
 void *verge__sqlite_handle(verge__connection *connection) {
-    return own(connection)->db;
+    return verge__sq_is_undone(own(connection)) ? NULL : own(connection)->db;
 }
 
 void verge__sqlite_rollback(verge__connection *connection) {

@@ -103,6 +103,12 @@ static inline verge__sqlite *own(verge__connection *connection) {
     return (verge__sqlite *)connection;
 }
 
+/* Returns whether SQLite, or a handler, has rolled back the transaction that this connection is in: the disk is full,
+ * say. */
+static inline bool verge__sq_is_undone(const verge__sqlite *c) {
+    return c->is_writing && c->was_undone;
+}
+
 static inline int64_t number(uint64_t value) {
     return (int64_t)value;
 }

@@ -53,6 +53,9 @@ void verge__note_time(verge_durable *durable, const verge__connection *connectio
 }
 
 void verge__forget_store_time(verge_durable *durable, const verge__connection *connection) {
+    if (connection->now_ns == 0) {
+        return; /* a new connection, without an answer: firers could not wait for a time that is not known */
+    }
     durable->estimate.is_known = false;
     verge__note_time(durable, connection);
 }

@@ -8,6 +8,9 @@
 
 #include "durable/durable_internal.h"
 
+/* A refusal that did not come for so long is over: the next one is told, even if it has the same words. */
+#define REFUSAL_OVER_NS UINT64_C(600000000000)
+
 static int copy_words(const char *words, char *text, size_t size) {
     if (size > 0) {
         (void)snprintf(text, size, "%s", words);
@@ -81,8 +84,11 @@ void verge__note_step(verge_durable *durable, bool *is_failing, int error) {
     const bool is_firer = is_failing != &durable->keeper.is_failing && is_failing != &durable->writer.is_failing;
     verge__lock(durable);
     if (error != 0 && is_firer && !verge__is_lost(error)) { /* perhaps one timer fails again and again */
-        tells = strcmp(durable->said.told_refusal, durable->said.last_words) != 0;
+        const uint64_t now_ns = verge__local_now(durable);
+        tells = strcmp(durable->said.told_refusal, durable->said.last_words) != 0 ||
+                now_ns - durable->said.refused_ns > REFUSAL_OVER_NS;
         memcpy(durable->said.told_refusal, durable->said.last_words, sizeof(durable->said.told_refusal));
+        durable->said.refused_ns = now_ns;
     } else if (error != 0 && !*is_failing) {
         tells = is_news(durable, durable->said.last_words);
         *is_failing = true;

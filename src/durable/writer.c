@@ -232,6 +232,11 @@ static int transact(verge_durable *durable, verge__group *group) {
     }
     if (error == -EAGAIN && has_collected) {
         set_apart(group);
+    } else if (error == -EACCES && group->calls->next != NULL) { /* one of the calls lacks a right: which one? */
+        for (verge__call *call = group->calls; call != NULL; call = call->next) {
+            call->is_alone = true;
+        }
+        error = -EAGAIN;
     }
     return error;
 }

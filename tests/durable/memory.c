@@ -319,6 +319,9 @@ static void a_transaction_that_sqlite_has_ended_is_noticed(void **state) {
     verge__connection *connection = connect_to_tables();
     insert(connection, 1);
     assert_int_equal(sql_run(store->handle(connection), "ROLLBACK"), 0);
+    verge__row row = {.id = 3 << 8, .due_ns = 1, .handler = "x", .payload = ""};
+    assert_int_equal(store->insert(connection, &row, 1), -EIO); /* it would be committed at once */
+    assert_null(store->handle(connection));
     assert_int_equal(store->savepoint(connection), -EIO); /* it would begin a transaction */
     assert_int_equal(store->end_savepoint(connection, false), -EIO);
     assert_int_equal(store->commit(connection, 1), -EREMOTEIO);

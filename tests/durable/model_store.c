@@ -423,6 +423,9 @@ static struct model_row *changed_row(verge__connection *connection, verge__chang
 
 static int model_cancel(verge__connection *connection, verge__change *changes, size_t count) {
     OR_LOST(connection)
+    if (model.refuses_cancel) {
+        return -EACCES;
+    }
     for (size_t i = 0; i < count; i++) {
         struct model_row *r = changed_row(connection, &changes[i]);
         if (r != NULL && model_mistake != MISTAKE_CANCEL) {

@@ -56,6 +56,7 @@ struct model_store {
     uint64_t notified;   /* rows of which owners were notified */
     uint32_t asked_slot; /* of the last question for a permit */
     bool locks;          /* other transactions may have locked rows */
+    bool refuses_cancel; /* the role lacks a right */
     bool loses_answer;   /* the next commit happens, and its answer is lost */
     uint64_t early;      /* how many rows were taken before they were due; must be 0 */
     /* If not NULL, scans and waits take time. Rows of timers that have fired since gone_since_ns are deleted, but a

@@ -131,8 +131,11 @@ static verge_durable_verdict write_row(const verge_durable_firing *firing) {
     return VERGE_DURABLE_DONE;
 }
 
+static uint32_t lost_count; /* messages of failures */
+
 static void hear(void *context, const verge_durable_message *message) {
     (void)context;
+    lost_count += message->event == VERGE_DURABLE_LOST;
     if (message->event == VERGE_DURABLE_RESTORED && model.server_id == 1) {
         seen = "the log was told of an older state before any failover";
     }
@@ -964,6 +967,52 @@ static void test_a_lost_permit_is_asked_for_again(void **state) {
     verge__durable_free(durable);
 }
 
+/* The store refuses a batch again and again: this is told once. After a long time without a refusal, it is told
+ * again. */
+static void test_a_refusal_is_told_again(void **state) {
+    (void)state;
+    model_reset(verge_test_seed(20260112));
+    dice = verge_test_random_from(verge_test_seed(20260112) ^ 77);
+    memory_loss = lost_count = 0;
+    limits = 0;
+    begin_node(&nodes[0]);
+    verge_durable *durable = nodes[0].durable;
+    bool *is_failing = &durable->firers[0].is_failing;
+    for (uint32_t told = 1; told <= 2; told++) {
+        for (int i = 0; i < 100; i++) {
+            verge__set_words("the disk is full");
+            verge__note_step(durable, is_failing, i % 2 == 0 ? -ENOSPC : 0);
+            pass_time(10 * S);
+        }
+        assert_int_equal(lost_count, told);
+        pass_time(3600 * S);
+    }
+    verge__durable_free(durable);
+}
+
+/* The store refuses one of two calls of a transaction. The other one succeeds. */
+static void test_a_refused_call_refuses_no_other(void **state) {
+    (void)state;
+    struct node *node = &nodes[0];
+    model_reset(verge_test_seed(20260113));
+    dice = verge_test_random_from(verge_test_seed(20260113) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = timer_count = 0;
+    limits = 0;
+    begin_node(node);
+    ids[0] = 1 << 8;
+    submit(node, VERGE__CALL_CANCEL, 0, 0);
+    submit(node, VERGE__CALL_SCHEDULE, 1, S);
+    model.refuses_cancel = true;
+    for (int i = 0; i < 3; i++) {
+        (void)verge__writer_step(node->durable);
+    }
+    assert_int_equal(verge__writer_step(node->durable), VERGE__IDLE);
+    assert_int_equal(node->calls[0].call.result, -EACCES);
+    assert_int_equal(node->calls[1].call.result, 0);
+    verge__durable_free(node->durable);
+}
+
 /* ---- the store's clock ---- */
 
 static void answer(verge_durable *durable, uint64_t store_ns, uint64_t local_ns, bool is_set_back) {
@@ -982,6 +1031,8 @@ static void test_an_old_answer_changes_no_estimate(void **state) {
     answer(&durable, 1059 * S, 59 * S, false);
     answer(&durable, 1051 * S, 51 * S, false);
     assert_memory_equal(&durable.estimate, &before, sizeof(before));
+    answer(&durable, 0, 0, true); /* no answer at all */
+    assert_memory_equal(&durable.estimate, &before, sizeof(before));
     answer(&durable, 1042 * S, 61 * S, false);
     assert_true(durable.estimate.offset_ns > before.offset_ns);
 }
@@ -997,6 +1048,8 @@ int main(void) {
         cmocka_unit_test(test_a_retry_is_counted_from_the_return),
         cmocka_unit_test(test_a_shard_is_lost_during_a_completion),
         cmocka_unit_test(test_a_lost_permit_is_asked_for_again),
+        cmocka_unit_test(test_a_refusal_is_told_again),
+        cmocka_unit_test(test_a_refused_call_refuses_no_other),
         cmocka_unit_test(test_an_old_answer_changes_no_estimate),
         cmocka_unit_test(test_mistakes_are_noticed),
     };
