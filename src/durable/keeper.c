@@ -57,10 +57,10 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
     for (uint32_t i = 0; i < acquired->owned_count; i++) {
         own_shard(durable, &acquired->owned[i]);
         durable->keeper.scan_now = true;
-        if (!acquired->owned[i].was_clean) {
+        if (!acquired->owned[i].was_clean || acquired->owned[i].was_careful) {
             be_careful(durable);
-            of_dead++;
         }
+        of_dead += !acquired->owned[i].was_clean;
     }
     return of_dead;
 }
@@ -80,8 +80,10 @@ static int release_surplus(verge_durable *durable, uint32_t share) {
     if (count > 0) {
         verge__window_drop_foreign(durable);
     }
+    const bool is_careful = durable->is_careful;
     verge__unlock(durable);
-    return count == 0 ? 0 : durable->store->release(durable->keeper.connection, durable->node, surplus, count);
+    return count == 0 ? 0
+                      : durable->store->release(durable->keeper.connection, durable->node, surplus, count, is_careful);
 }
 
 /* Takes up to count shards that have no owner, or whose owner has died. */
@@ -520,7 +522,7 @@ uint64_t verge__keeper_step(verge_durable *durable, int *ret_error) {
 
 void verge__keeper_leave(verge_durable *durable) {
     if (verge__connect(durable, &durable->keeper.connection) == 0) {
-        (void)durable->store->leave(durable->keeper.connection, durable->node);
+        (void)durable->store->leave(durable->keeper.connection, durable->node, durable->is_careful);
     }
 }
 

@@ -41,9 +41,10 @@ static const char *const texts[STATEMENT_COUNT] = {
             "ORDER BY s.shard LIMIT $2 FOR UPDATE OF s SKIP LOCKED) "
             "UPDATE verge_shard s SET owner = $1, epoch = s.epoch + 1, clean = 0 FROM f WHERE s.shard = f.shard "
             "RETURNING s.shard, s.epoch, f.clean",
-    [RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE shard IN (SELECT shard FROM "
-                "verge_shard WHERE owner = $1 AND shard = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)",
-    [LEAVE] = "WITH s AS (UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE owner = $1) "
+    [RELEASE] =
+        "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = $3::bigint WHERE shard IN (SELECT shard FROM "
+        "verge_shard WHERE owner = $1 AND shard = ANY ($2::bigint[]) FOR UPDATE SKIP LOCKED)",
+    [LEAVE] = "WITH s AS (UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = $2::bigint WHERE owner = $1) "
               "DELETE FROM verge_node WHERE node = $1",
     [FORGET_NODES] = "DELETE FROM verge_node WHERE lease_until + $1 < verge_now() AND seen < (SELECT max(seen) FROM "
                      "verge_node) AND node NOT IN (SELECT owner FROM verge_shard)",

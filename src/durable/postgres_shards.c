@@ -144,10 +144,14 @@ int verge__postgres_join(verge__connection *connection, const char *name, uint64
     return error;
 }
 
-static void add_shard(verge__cluster *cluster, uint64_t shard, uint64_t epoch, bool was_clean) {
+static void add_shard(verge__cluster *cluster, uint64_t shard, uint64_t epoch, uint64_t clean) {
     if (shard < VERGE_DURABLE_SHARDS_MAX && cluster->owned_count < VERGE_DURABLE_SHARDS_MAX) {
-        cluster->owned[cluster->owned_count++] =
-            (verge__shard){.shard = (uint32_t)shard, .epoch = epoch, .was_clean = was_clean};
+        cluster->owned[cluster->owned_count++] = (verge__shard){
+            .shard = (uint32_t)shard,
+            .epoch = epoch,
+            .was_clean = clean != 0,
+            .was_careful = clean == VERGE__CLEAN_CAREFUL,
+        };
     }
 }
 
@@ -171,7 +175,7 @@ int verge__postgres_renew(verge__connection *connection, uint64_t node, uint64_t
         .control_revision = number(result, 0, 6),
     };
     for (int i = 0; i < PQntuples(result) && !PQgetisnull(result, i, 3); i++) {
-        add_shard(ret_cluster, number(result, i, 3), number(result, i, 4), true);
+        add_shard(ret_cluster, number(result, i, 3), number(result, i, 4), VERGE__CLEAN);
     }
     PQclear(result);
     return 0;
@@ -189,7 +193,7 @@ int verge__postgres_acquire(verge__connection *connection, uint64_t node, uint32
     }
     ret_new->owned_count = 0;
     for (int i = 0; i < PQntuples(result); i++) {
-        add_shard(ret_new, number(result, i, 0), number(result, i, 1), number(result, i, 2) != 0);
+        add_shard(ret_new, number(result, i, 0), number(result, i, 1), number(result, i, 2));
     }
     PQclear(result);
     p = (verge__parameters){0};
@@ -197,7 +201,8 @@ int verge__postgres_acquire(verge__connection *connection, uint64_t node, uint32
     return ret_new->owned_count == 0 ? 0 : verge__pg_tell(c, FORGET_NODES, &p);
 }
 
-int verge__postgres_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
+int verge__postgres_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count,
+                            bool is_careful) {
     verge__postgres *c = own(connection);
     verge__parameters p = {0};
     add_number(&p, node);
@@ -206,11 +211,13 @@ int verge__postgres_release(verge__connection *connection, uint64_t node, const 
         append_number(array, shards[i].shard);
     }
     end_array(&p, array);
+    add_number(&p, is_careful ? VERGE__CLEAN_CAREFUL : VERGE__CLEAN);
     return verge__pg_tell(c, RELEASE, &p);
 }
 
-int verge__postgres_leave(verge__connection *connection, uint64_t node) {
+int verge__postgres_leave(verge__connection *connection, uint64_t node, bool is_careful) {
     verge__parameters p = {0};
     add_number(&p, node);
+    add_number(&p, is_careful ? VERGE__CLEAN_CAREFUL : VERGE__CLEAN);
     return verge__pg_tell(own(connection), LEAVE, &p);
 }

@@ -36,9 +36,9 @@ static const char *const texts[STATEMENT_COUNT] = {
     [SHARDS_FREE] = "SELECT shard, epoch, clean FROM verge_shard WHERE owner NOT IN "
                     "(SELECT node FROM verge_node WHERE lease_until >= ?1) ORDER BY shard LIMIT ?2",
     [SHARD_TAKE] = "UPDATE verge_shard SET owner = ?2, epoch = epoch + 1, clean = 0 WHERE shard = ?1",
-    [SHARD_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 "
+    [SHARD_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = ?4 "
                       "WHERE shard = ?1 AND owner = ?2 AND epoch = ?3",
-    [SHARDS_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = 1 WHERE owner = ?1",
+    [SHARDS_RELEASE] = "UPDATE verge_shard SET owner = 0, epoch = epoch + 1, clean = ?2 WHERE owner = ?1",
     [SHARD_EPOCH] = "SELECT epoch FROM verge_shard WHERE shard = ?1",
     [TIMER_INSERT] =
         "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, "

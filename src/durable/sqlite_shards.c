@@ -142,6 +142,8 @@ static int read_shards(verge__sqlite *c, verge__sqlite_statement which, const in
                 .shard = (uint32_t)shard,
                 .epoch = (uint64_t)sqlite3_column_int64(statement, 1),
                 .was_clean = sqlite3_column_count(statement) < 3 || sqlite3_column_int64(statement, 2) != 0,
+                .was_careful =
+                    sqlite3_column_count(statement) == 3 && sqlite3_column_int64(statement, 2) == VERGE__CLEAN_CAREFUL,
             };
         }
         error = 0;
@@ -185,23 +187,25 @@ int verge__sqlite_acquire(verge__connection *connection, uint64_t node, uint32_t
     return verge__sq_end_transaction(connection, error);
 }
 
-int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
+int verge__sqlite_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count,
+                          bool is_careful) {
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;
     }
     for (uint32_t i = 0; i < count && error == 0; i++) {
-        error = RUN(own(connection), SHARD_RELEASE, NULL, shards[i].shard, number(node), number(shards[i].epoch));
+        error = RUN(own(connection), SHARD_RELEASE, NULL, shards[i].shard, number(node), number(shards[i].epoch),
+                    is_careful ? VERGE__CLEAN_CAREFUL : VERGE__CLEAN);
     }
     return verge__sq_end_transaction(connection, error);
 }
 
-int verge__sqlite_leave(verge__connection *connection, uint64_t node) {
+int verge__sqlite_leave(verge__connection *connection, uint64_t node, bool is_careful) {
     int error = verge__sqlite_begin(connection);
     if (error != 0) {
         return error;
     }
-    error = RUN(own(connection), SHARDS_RELEASE, NULL, number(node));
+    error = RUN(own(connection), SHARDS_RELEASE, NULL, number(node), is_careful ? VERGE__CLEAN_CAREFUL : VERGE__CLEAN);
     VERGE__THEN(error, RUN(own(connection), NODE_DELETE, NULL, number(node)));
     return verge__sq_end_transaction(connection, error);
 }

@@ -33,6 +33,10 @@ enum {
 };
 
 #define VERGE__NO_TIMER UINT64_C(0)
+
+/* The column clean of verge_shard, of a shard that its owner has given back. */
+enum { VERGE__CLEAN = 1, VERGE__CLEAN_CAREFUL = 2 };
+
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
 
 /* After a batch was refused a permit, it asks again NAP_NS later. It keeps its place in the queue for WAIT_NS after its
@@ -71,7 +75,8 @@ typedef struct verge__store_meta {
 /* A shard that a node owns. */
 typedef struct verge__shard {
     uint32_t shard;
-    bool was_clean; /* acquire: the last owner had given the shard back */
+    bool was_clean;   /* acquire: the last owner had given the shard back */
+    bool was_careful; /* acquire: the last owner was still careful when it gave the shard back (durable_internal.h) */
     uint64_t epoch;
 } verge__shard;
 
@@ -201,8 +206,9 @@ typedef struct verge__store {
     int (*join)(verge__connection *connection, const char *name, uint64_t lease_ns, uint64_t node);
     int (*renew)(verge__connection *connection, uint64_t node, uint64_t lease_ns, verge__cluster *ret_cluster);
     int (*acquire)(verge__connection *connection, uint64_t node, uint32_t count, verge__cluster *ret_new);
-    int (*release)(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count);
-    int (*leave)(verge__connection *connection, uint64_t node); /* gives all shards back, too */
+    int (*release)(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count,
+                   bool is_careful);
+    int (*leave)(verge__connection *connection, uint64_t node, bool is_careful); /* gives all shards back, too */
     int (*new_incarnation)(verge__connection *connection, uint64_t *ret_incarnation);
 
     /* P2. Visits rows of the shards after (after_due_ns, after_id) that are due by until_ns, in the order of (due, id),

@@ -204,12 +204,13 @@ static int model_acquire(verge__connection *connection, uint64_t node, uint32_t 
     for (uint32_t i = 0; i < MODEL_SHARDS && ret_new->owned_count < count; i++) {
         if (!is_alive(model.now.shards[i].owner)) {
             const bool was_clean = model.now.shards[i].clean;
+            const bool was_careful = was_clean && model.now.shards[i].careful;
             model.now.shards[i].owner = node;
             model.now.shards[i].epoch++;
             model.now.shards[i].clean = false;
-            model.now.shards[i].taken_from_dead_by = was_clean ? 0 : node;
-            ret_new->owned[ret_new->owned_count++] =
-                (verge__shard){.shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean};
+            model.now.shards[i].taken_from_dead_by = was_clean && !was_careful ? 0 : node;
+            ret_new->owned[ret_new->owned_count++] = (verge__shard){
+                .shard = i, .epoch = model.now.shards[i].epoch, .was_clean = was_clean, .was_careful = was_careful};
         }
     }
     return is_lost(connection) ? -EHOSTUNREACH : 0; /* the node has the shards, and may not know */
@@ -219,23 +220,27 @@ void model_give_back(uint32_t shard) {
     model.now.shards[shard].owner = 0;
     model.now.shards[shard].epoch++;
     model.now.shards[shard].clean = true;
+    model.now.shards[shard].careful = false;
 }
 
-static int model_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count) {
+static int model_release(verge__connection *connection, uint64_t node, const verge__shard *shards, uint32_t count,
+                         bool is_careful) {
     OR_LOST(connection)
     for (uint32_t i = 0; i < count; i++) {
         if (model.now.shards[shards[i].shard].owner == node) {
             model_give_back(shards[i].shard);
+            model.now.shards[shards[i].shard].careful = is_careful;
         }
     }
     return 0;
 }
 
-static int model_leave(verge__connection *connection, uint64_t node) {
+static int model_leave(verge__connection *connection, uint64_t node, bool is_careful) {
     (void)connection;
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         if (model.now.shards[i].owner == node) {
             model_give_back(i);
+            model.now.shards[i].careful = is_careful;
         }
     }
     model.now.lease_until[node % MODEL_NODES_MAX] = 0;

@@ -30,7 +30,8 @@ struct model_tables {
         uint64_t epoch;
         uint64_t owner;
         bool clean;
-        uint64_t taken_from_dead_by; /* the last node to take it, if the owner before had died */
+        bool careful;                /* the last owner was, when it gave the shard back */
+        uint64_t taken_from_dead_by; /* the last node to take it, if the owner before had died, or was careful */
     } shards[MODEL_SHARDS];
     uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
     uint64_t incarnation;

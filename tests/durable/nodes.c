@@ -14,6 +14,7 @@
 #endif
 
 #include "durable/process.h"
+#include "durable/store.h"
 #include "durable/support.h"
 #include "support/cmocka.h"
 
@@ -200,6 +201,41 @@ static void test_a_handler_kills_its_process(void **state) {
     assert_int_equal(ask("SELECT count(*) FROM verge_dead"), 1);
 }
 
+/* Takes free shards, and checks what the store says of them. */
+static uint32_t acquire(verge__connection *connection, uint64_t node, uint32_t count, bool was_careful,
+                        verge__cluster *ret_acquired) {
+    assert_int_equal(connection->store->acquire(connection, node, count, ret_acquired), 0);
+    for (uint32_t i = 0; i < ret_acquired->owned_count; i++) {
+        assert_true(ret_acquired->owned[i].was_clean);
+        assert_int_equal(ret_acquired->owned[i].was_careful, was_careful);
+    }
+    return ret_acquired->owned_count;
+}
+
+/* A node that is careful gives shards back, some of them or all. The next owner is told. */
+static void test_care_goes_with_the_shards(void **state) {
+    (void)state;
+    bool is_missing;
+    verge__cluster shards;
+    const verge__store *store = verge__store_of(url, &is_missing);
+    const verge__access access = {.url = url, .lease_ns = 60 * S, .lock_ns = 60 * S};
+    verge__connection *connection;
+    assert_int_equal(store->connect(&access, &connection), 0);
+    for (uint64_t node = 1; node <= 3; node++) {
+        assert_int_equal(store->join(connection, "", 600 * S, node), 0);
+    }
+    assert_int_equal(acquire(connection, 1, 99, false, &shards), 16);
+    assert_int_equal(store->release(connection, 1, shards.owned, 4, true), 0);
+    assert_int_equal(acquire(connection, 2, 99, true, &shards), 4);
+    assert_int_equal(store->release(connection, 2, shards.owned, 2, false), 0);
+    assert_int_equal(acquire(connection, 3, 99, false, &shards), 2);
+    assert_int_equal(store->leave(connection, 1, true), 0);
+    assert_int_equal(acquire(connection, 3, 99, true, &shards), 12);
+    assert_int_equal(store->leave(connection, 2, false), 0);
+    assert_int_equal(acquire(connection, 3, 99, false, &shards), 2);
+    store->disconnect(connection);
+}
+
 /* ---- a full disk ---- */
 
 static _Atomic(bool) is_full;
@@ -305,6 +341,7 @@ int main(void) {
         WITH_NODES(test_stopped_beyond_the_lease),
         WITH_NODES(test_stopped_in_a_transaction),
         WITH_NODES(test_a_handler_kills_its_process),
+        WITH_NODES(test_care_goes_with_the_shards),
         WITH_NODES(test_disk_full),
     };
     return cmocka_run_group_tests_name("durable_nodes", tests, NULL, NULL);

@@ -284,7 +284,8 @@ static void look_at_window(struct node *node) {
     }
 }
 
-/* A node that has taken a shard whose owner had died is careful, even if the store's answer was lost. */
+/* A node that has taken a shard whose owner had died, or was careful, is careful. This is so even if the store's answer
+ * was lost. */
 static void look_at_takeovers(const verge_durable *durable) {
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         if (model.now.shards[i].taken_from_dead_by == durable->node &&
@@ -967,6 +968,34 @@ static void test_a_lost_permit_is_asked_for_again(void **state) {
     verge__durable_free(durable);
 }
 
+/* A node that has just taken the shards of a dead one gives some of them to a new node, which is careful, too. */
+static void test_care_goes_with_the_shards(void **state) {
+    (void)state;
+    model_reset(verge_test_seed(20260114));
+    dice = verge_test_random_from(verge_test_seed(20260114) ^ 77);
+    model_mistake = NO_MISTAKE;
+    memory_loss = 0;
+    limits = 0;
+    for (int i = 0; i < MODEL_SHARDS; i++) {
+        model.now.shards[i].clean = false;
+    }
+    for (int i = 0; i < 2; i++) {
+        begin_node(&nodes[i]);
+        for (int j = i; j >= 0; j--) { /* the second node's turn comes first: only then does the first one give back */
+            model.local_ns = nodes[j].durable->clock.now_ns(nodes[j].durable->clock.context);
+            verge__note_control(nodes[j].durable);
+            (void)verge__keeper_step(nodes[j].durable, NULL);
+        }
+    }
+    verge__note_control(nodes[1].durable);
+    (void)verge__keeper_step(nodes[1].durable, NULL);
+    assert_int_equal(nodes[1].durable->owned_count, MODEL_SHARDS / 2);
+    assert_true(nodes[1].durable->is_careful);
+    assert_int_equal(nodes[1].durable->batch_limit, 1);
+    verge__durable_free(nodes[0].durable);
+    verge__durable_free(nodes[1].durable);
+}
+
 /* The store refuses a batch again and again: this is told once. After a long time without a refusal, it is told
  * again. */
 static void test_a_refusal_is_told_again(void **state) {
@@ -1048,6 +1077,7 @@ int main(void) {
         cmocka_unit_test(test_a_retry_is_counted_from_the_return),
         cmocka_unit_test(test_a_shard_is_lost_during_a_completion),
         cmocka_unit_test(test_a_lost_permit_is_asked_for_again),
+        cmocka_unit_test(test_care_goes_with_the_shards),
         cmocka_unit_test(test_a_refusal_is_told_again),
         cmocka_unit_test(test_a_refused_call_refuses_no_other),
         cmocka_unit_test(test_an_old_answer_changes_no_estimate),
