@@ -36,7 +36,7 @@
 /* Memory that is declared as another type may be accessed through this type. This type is no larger than the other one,
  * and has the same alignment. */
 #define VERGE__MAY_ALIAS __attribute__((may_alias))
-#if defined(__MINGW32__) && !defined(__clang__) /* its default printf has other formats */
+#if defined(__MINGW32__) && !defined(__clang__) /* MinGW's default printf has other formats */
 #define VERGE__PRINTF(text, values) __attribute__((format(gnu_printf, text, values)))
 #else
 #define VERGE__PRINTF(text, values) __attribute__((format(printf, text, values)))

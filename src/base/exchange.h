@@ -2,9 +2,9 @@
 /*
  * base/exchange.h - a relaxed compare-and-swap for hot paths.
  *
- * On aarch64, compilers call a function that checks whether the machine has the instruction. This call, and the
- * registers spilled around it, take a tenth of the time to start and cancel a timer. So the caller checks once, and
- * passes the answer.
+ * On aarch64, compilers make each compare-and-swap a call of a function, which checks whether the machine has the
+ * instruction CAS. This call, and the registers spilled around it, take a tenth of the time to start and cancel a
+ * timer. So the user of this file checks once (verge__machine_has_cas), and passes the answer.
  */
 #ifndef VERGE_SRC_BASE_EXCHANGE_H
 #define VERGE_SRC_BASE_EXCHANGE_H

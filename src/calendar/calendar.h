@@ -14,8 +14,8 @@
  *
  * If the levels of the owner end before the end of time, the calendar adds levels above them. These are for backlogs: a
  * backlog holds the cursor back, so a deadline within reach of now may be out of reach of the cursor. A narrow calendar
- * has more levels of fewer slots, and one lane a slot. It takes little memory, and is for few nodes. The owner rebuilds
- * it when there are more nodes.
+ * has more levels of fewer slots, and one lane in each slot. It takes little memory, and is for few nodes. The owner
+ * rebuilds it when there are more nodes.
  *
  * Lanes. A slot is several lists, its lanes. A walk along a slot takes a node of each lane in turn, and prefetches the
  * next node of that lane. So as many cache misses are under way as there are lanes. While few nodes are linked, all go
@@ -63,9 +63,9 @@ typedef struct verge__level_shape {
 } verge__level_shape;
 
 typedef struct verge__level {
-    verge__node **heads; /* of the lanes of slot 0, then of slot 1, ... */
-    uint64_t *occupied;  /* a bit a slot */
-    uint32_t *counts;    /* C6; NULL: slots of this level are not drained in portions */
+    verge__node **heads; /* the heads of the lanes of slot 0, then those of slot 1, ... */
+    uint64_t *occupied;  /* one bit for each slot: it has nodes (C1) */
+    uint32_t *counts;    /* at most so many nodes are in each slot (C6). NULL: slots are not drained in portions */
     uint32_t mask;       /* ring size - 1 */
     uint8_t shift;
     uint8_t bits;
@@ -79,20 +79,20 @@ typedef struct verge__calendar {
     uint64_t quiet_until; /* before this tick there is nothing to do */
     uint64_t bias_ns;     /* the tick of a deadline is (deadline_ns + bias_ns) >> shift */
     uint64_t shift;
-    size_t linked;      /* C4 */
+    size_t linked;      /* number of linked nodes (C4) */
     uint32_t put_count; /* how often a node was put into a slot; the low bits choose the next lane */
     uint8_t level_count;
     uint8_t levels_used;
     bool is_narrow;
-    bool has_places;      /* node.h */
+    bool has_places;      /* a tag, which can have a place, follows each node (node.h) */
     uint64_t upper_quiet; /* quiet_until without level 0 */
-    verge__node **heads;  /* of all lanes of all slots. The same block of memory also has all bits and counts */
+    verge__node **heads;  /* of all lanes of all slots. The same block has `occupied` and `counts` of all levels */
     size_t head_count;
     verge__node **due_slot; /* the slot of tick cursor - 1, whose nodes are being handed out; NULL: none are left */
     uint32_t due_lane;      /* the lane of due_slot that is next */
     uint32_t due_lanes;     /* number of lanes of due_slot, minus 1 */
-    uint64_t nodes_moved;   /* from a level to a lower one */
-    size_t bytes;           /* of the block of memory */
+    uint64_t nodes_moved;   /* how many nodes were drained from a level to a lower one */
+    size_t bytes;           /* size of the block of memory at heads */
     const verge_allocator *allocator;
     uint8_t level_of_zeros[64]; /* the level for a tick, by the leading zero bits of tick - cursor */
     verge__level levels[VERGE__LEVELS_MAX];
@@ -103,9 +103,9 @@ typedef struct verge__calendar_setup {
     size_t level_count;
     uint64_t bias_ns;
     uint8_t shift;       /* ticks of 2^shift ns */
-    uint64_t first_tick; /* the cursor */
+    uint64_t first_tick; /* the cursor of the new calendar */
     bool is_narrow;
-    bool has_places; /* node.h. The owner must then keep all ticks below 2^62, as a place has 62 bits */
+    bool has_places; /* a tag follows each node (node.h). The owner then keeps ticks below 2^62: a place has 62 bits */
     const verge_allocator *allocator;
 } verge__calendar_setup;
 
@@ -126,7 +126,7 @@ void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
  * -ENOMEM, and nothing has changed. */
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup);
 
-/* Call it when the lane at `head` has become empty. If its slot is empty now, notes that. */
+/* Call it when the lane at `head` has become empty. If all lanes of the slot are empty now, clears the slot's bit. */
 void verge__calendar_lane_emptied(verge__calendar *calendar, verge__node **head);
 
 /* Chooses how many lanes nodes go to, by how many nodes are linked. */
@@ -172,7 +172,7 @@ const char *verge__calendar_check(const verge__calendar *calendar, size_t own_co
 
 /* ---- filing ---- */
 
-/* Returns the tick of a deadline. For a deadline after the last tick the sum may wrap: then this is tick 0. */
+/* Returns the tick of a deadline. For a deadline after the last tick the sum may wrap; the result is then tick 0. */
 static VERGE__ALWAYS_INLINE uint64_t verge__calendar_tick(const verge__calendar *calendar, uint64_t deadline_ns) {
     return (deadline_ns + calendar->bias_ns) >> calendar->shift;
 }
@@ -203,7 +203,7 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
                      "C3: every slot starts at or after the cursor");
     verge__node_push(head, node);
     uint32_t count = 0;
-    if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* withdrawals do not count down */
+    if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* withdrawals do not lower the count */
         count = ++level->counts[slot];
     }
     if (VERGE__UNLIKELY(is_first || count == VERGE__PORTION + 1 || put_count % 4096 == 0)) {
@@ -216,7 +216,7 @@ static inline size_t verge__calendar_level(const verge__calendar *calendar, uint
     return calendar->level_of_zeros[verge__leading_zeros((tick - calendar->cursor) | 1)];
 }
 
-/* Notes the tick for which a node is filed, if it has room for that. */
+/* Writes the tick for which a node is filed into the node's tag, if the tag has a place (node.h). */
 static VERGE__ALWAYS_INLINE void verge__calendar_note_place(const verge__calendar *calendar, verge__node *node,
                                                             uint64_t tick) {
     verge__placed_node *placed = (verge__placed_node *)(void *)node;
@@ -225,8 +225,8 @@ static VERGE__ALWAYS_INLINE void verge__calendar_note_place(const verge__calenda
     }
 }
 
-/* Files a node that is in no list, at a tick that is not before the cursor. If the node has a place, the caller notes
- * it. */
+/* Files a node that is in no list, at a tick that is not before the cursor. If the node has a place, the caller calls
+ * verge__calendar_note_place. */
 static VERGE__ALWAYS_INLINE void verge__calendar_file(verge__calendar *calendar, verge__node *node, uint64_t tick) {
     VERGE__INVARIANT(tick >= calendar->cursor, "C3: nothing is filed before the cursor");
     VERGE__INVARIANT(!verge__node_is_linked(node), "C2: a node is in one list at the most");
@@ -279,7 +279,7 @@ static VERGE__ALWAYS_INLINE verge__node *verge__calendar_pop(verge__calendar *ca
     if (VERGE__LIKELY(next != NULL)) {
         VERGE__PREFETCH_WRITE(next);
         next->pprev = head;
-    } else if (calendar->due_slot[calendar->due_lane] == NULL) { /* it may have been the last node */
+    } else if (calendar->due_slot[calendar->due_lane] == NULL) { /* the node may have been the last one of the slot */
         verge__calendar_lane_emptied(calendar, head);
     }
     return node;

@@ -53,7 +53,7 @@ typedef struct verge__handler {
     uint32_t running;         /* batches under way that have a timer of this handler */
     uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or the store's answer) */
     uint32_t window_count;    /* its hints in the window */
-    verge__cut cut;           /* of its rows */
+    verge__cut cut;           /* for rows of this handler: set if its share of the window had no room */
     uint32_t held_first;      /* the list of held hints, in the order in which they are released */
     uint32_t held_last;
     uint32_t held_count;
@@ -78,8 +78,8 @@ typedef struct verge__hint {
     uint32_t next; /* the next hint of the same bucket, or the next free one */
     uint16_t handler;
     uint8_t state;
-    bool is_moved;    /* FIRING: the timer was moved meanwhile, or may have been; due_ns is its new time */
-    bool is_released; /* WAITING: the hint was held, and its timer may run now */
+    bool is_moved;    /* in state FIRING: the timer was moved meanwhile, or may have been; due_ns is its new time */
+    bool is_released; /* in state WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
     uint32_t counted_attempt; /* a commit may have counted this attempt before the handler was called; 0: none has */
@@ -123,14 +123,14 @@ typedef enum verge__call_kind {
 typedef struct verge__call {
     struct verge__call *next;
     verge__call_kind kind;
-    verge__row *rows; /* schedule */
+    verge__row *rows; /* SCHEDULE: the timers to insert */
     size_t row_count;
     verge__change change;
     const verge__control_change *control;
     int (*read)(verge_durable *durable, verge__connection *connection, void *question);
     void *question; /* READ: the arguments, and where the answer goes; each kind of question has a struct (calls.c) */
     uint64_t give_up_ns;    /* local time until which the call is tried again if it fails */
-    uint64_t lock_until_ns; /* cancel, reset: local time until which to wait for a locked row; 0: none was met yet */
+    uint64_t lock_until_ns; /* CANCEL, RESET: wait for a locked row until this local time; 0: no row was locked yet */
     int result;
     bool is_taken; /* the writer has begun with the call, so it cannot be withdrawn */
     bool is_alone; /* the call may wait for a lock, or lack a right: it gets a transaction of its own, so that no other
@@ -196,7 +196,7 @@ typedef struct verge__writer {
     verge__connection *connection;
     verge__call *calls; /* the queue */
     verge__call **calls_end;
-    verge__row *rows; /* of the calls of one transaction */
+    verge__row *rows; /* copies of the rows of all calls in one transaction */
     size_t row_capacity;
     verge__change *changes;
     size_t change_capacity;
@@ -217,14 +217,14 @@ typedef struct verge__said {
     char told_refusal[VERGE__WORDS_MAX]; /* about the last batch that failed while the store could be reached */
     uint64_t refused_ns;                 /* local time of the last such batch */
     uint32_t failing_count;              /* threads that have is_failing set */
-    bool is_restored;                    /* RESTORED is to be told */
-    uint64_t undone_id;                  /* the timer for which UNDONE was told last */
+    bool is_restored;                    /* the log is to get a message VERGE_DURABLE_RESTORED */
+    uint64_t undone_id;                  /* the timer of the last message VERGE_DURABLE_UNDONE */
     pthread_mutex_t lock;                /* held while the log is called */
 } verge__said;
 
-/* For show.c: the keeper writes it, and the thread of a scope reads it. */
+/* For show.c: what the page of scope shows of this node. The keeper writes the panel, and scope's thread reads it. */
 typedef struct verge__panel {
-    uint64_t looked_ns;          /* local time when somebody last looked, set by the scope; 0: nobody has */
+    uint64_t looked_ns;          /* local time when somebody last looked, set by scope's thread; 0: nobody has */
     verge_durable_owner *owners; /* NULL: not read yet */
     size_t owner_count;
     uint64_t dead_count;
@@ -238,13 +238,13 @@ struct verge_durable {
     char *url;
     char *name;
     const verge__store *store;
-    verge_clock clock; /* local */
+    verge_clock clock; /* local time */
     uint32_t shard_count;
     bool has_rules; /* rules and settings of handlers may be stored: at open, the tables refused older libraries */
     uint64_t node;
 
     pthread_mutex_t lock;
-    pthread_cond_t due;  /* wakes firers: an earlier timer, a limit that allows more, a free baton, the node's end */
+    pthread_cond_t due;  /* wakes firers for an earlier timer, a limit that allows more, a free baton, the node's end */
     pthread_cond_t work; /* wakes the writer: there are calls, or the node ends */
     pthread_cond_t idle; /* wakes close: a firer has ended */
     int wake_fd;         /* wakes the keeper */
@@ -269,7 +269,7 @@ struct verge_durable {
 
     /* the shards of the node; epochs[s] is 0 if the node does not own shard s */
     uint64_t epochs[VERGE_DURABLE_SHARDS_MAX];
-    uint64_t last_epochs[VERGE_DURABLE_SHARDS_MAX]; /* with which the node last knew that it owned the shard */
+    uint64_t last_epochs[VERGE_DURABLE_SHARDS_MAX]; /* the epoch with which the node last owned each shard */
     verge__shard owned[VERGE_DURABLE_SHARDS_MAX];
     uint32_t owned_count;
     uint32_t live_nodes;
@@ -279,8 +279,8 @@ struct verge_durable {
      * again. All owners fire in the same order: by priority, then by due time. So before each death, at least half of
      * the timers before the bad one are done. At last the bad timer is alone in its batch. Before a batch of one, the
      * attempt is counted, so the bad timer is dead after its last attempt. Other firers need not wait for a handler
-     * outside: its claim counts the attempt. A node fires in the same way after it has lost its connection while
-     * handlers with a transaction ran. */
+     * that runs outside of a transaction: its claim counts the attempt. A node fires in the same way after it has lost
+     * its connection while handlers with a transaction ran. */
     uint32_t batch_limit;
     bool is_careful;
     bool is_careful_running;
@@ -403,14 +403,14 @@ uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns);
 
 /* ---- controls.c ---- */
 
-/* By the keeper, after a renewal: reads the settings of handlers for the whole cluster, if they have changed. */
+/* The keeper calls this after a renewal. Reads the settings of handlers for the whole cluster, if they have changed. */
 int verge__read_controls(verge_durable *durable, uint64_t revision);
 /* Under the lock: applies the settings to a handler. */
 void verge__control_handler(verge_durable *durable, verge__handler *handler);
 /* Without the lock: makes the keeper renew now, and so read the settings. */
 void verge__note_control(verge_durable *durable);
 
-/* ---- permits.c: of handlers with limits in the cluster ---- */
+/* ---- permits.c: permits for batches of handlers with limits in the cluster ---- */
 
 bool verge__needs_permit(const verge__handler *handler);
 uint32_t verge__permit_size(const verge__handler *handler); /* how many timers a batch may have */
@@ -437,8 +437,8 @@ void *verge__firer_run(void *argument);  /* the firer */
 
 /* ---- writer.c ---- */
 
-/* Revives or forgets a dead timer. This has a savepoint of its own, so the transaction goes on whatever the outcome (in
- * call->change) is. Returns an error if the savepoint could not be made or ended. */
+/* Revives or forgets a dead timer. The change has a savepoint of its own, so the transaction goes on whatever the
+ * outcome (in call->change) is. Returns an error if the savepoint could not be made or ended. */
 int verge__change_dead(verge__connection *connection, verge__call *call);
 
 /* ---- words.c: without the lock ---- */
@@ -459,7 +459,7 @@ void verge__note_commit(verge_durable *durable, uint64_t began_ns);
 
 /* ---- show.c ---- */
 
-/* By the keeper, after a renewal: if somebody looks at the panel, reads the owners of shards, the number of dead
+/* The keeper calls this after a renewal. If somebody looks at the panel, reads the owners of shards, the number of dead
  * timers, and the first timers that are overdue or dead. */
 int verge__read_shown(verge_durable *durable);
 
@@ -495,9 +495,9 @@ typedef struct verge__current {
     bool is_broken;          /* a savepoint could not be made or ended: the batch fails */
     uint64_t retry_after_ns; /* VERGE_NEVER: the backoff decides */
     size_t back_mark;        /* the length of `back` before the handler ran */
-    const verge__row *row;   /* of the timer */
-    uint64_t until_ns;       /* outside: local time when the claim ends */
-    bool is_lost;            /* outside: the timer was cancelled or moved, or was claimed again */
+    const verge__row *row;   /* the row of the timer that fires */
+    uint64_t until_ns;       /* outside of a transaction: local time when the claim ends */
+    bool is_lost;            /* outside of a transaction: the timer was cancelled or moved, or was claimed again */
 } verge__current;
 
 /* Returns NULL if this thread runs no handler of this node with a transaction. */

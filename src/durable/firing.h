@@ -18,13 +18,13 @@ typedef enum verge__ending {
 /* A target, and what becomes of it. */
 typedef struct verge__fired {
     verge__row row;
-    void *memory; /* of the row's payload, key and rule */
+    void *memory; /* holds the row's payload, key and rule */
     uint32_t handler;
     bool is_there; /* the store has returned the row */
     bool has_run;
     uint32_t counted_attempt; /* as in the hint; count_attempt sets it */
     verge__ending ending;
-    const char *reason; /* DEAD: why */
+    const char *reason; /* with ENDS_DEAD: why the timer is given up */
     uint64_t late_ns;
     uint64_t again_ns;
 } verge__fired;
@@ -45,7 +45,8 @@ void verge__visit_fired(void *context, const verge__row *row);
 /* Returns when the timer fires: store time at the beginning of the transaction, or the due time if that is later. */
 uint64_t verge__fired_at(const verge__firer *firer, const verge__fired *fired);
 
-/* Returns why the timer is to be given up before its handler runs: too old, or too many attempts. NULL: it is not. */
+/* Returns why the timer is to be given up before its handler runs: too old, or too many attempts. Returns NULL if the
+ * handler may run. */
 const char *verge__verdict_before(const verge_durable_handler_options *options, const verge__fired *fired,
                                   uint32_t attempt, uint64_t now_ns);
 void verge__run_handler(verge__firer *firer, const verge__handler *handler, verge__fired *fired,
@@ -64,7 +65,8 @@ int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge
 /* Ends the firer's transaction: commits if error is 0, otherwise rolls back. must_know: if no answer comes, finds out
  * whether the transaction was committed. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know);
-bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns); /* true: after a nap. false: it is too late */
+/* Naps and returns true. Returns false at once if it is too late, or if the firer has no thread. */
+bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns);
 
 /* ---- permits.c ---- */
 

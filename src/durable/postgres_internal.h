@@ -88,7 +88,7 @@ typedef struct verge__postgres {
     bool is_listening;
     bool is_prepared[STATEMENT_COUNT];
     uint64_t scan_key;  /* a hash of the shards that the prepared scan reads; 0: none is prepared */
-    uint64_t last_mark; /* of the last commit of this connection that had one; 0: none */
+    uint64_t last_mark; /* the mark of the last commit with a mark on this connection; 0: there was none */
     verge__buffer buffers[PARAMETERS_MAX];
 } verge__postgres;
 
@@ -143,7 +143,7 @@ static inline void append_u32(verge__buffer *buffer, uint32_t value) {
     append(buffer, &swapped, sizeof(swapped));
 }
 
-/* An array of one dimension, as the server reads it. */
+/* Begins an array of one dimension, in the server's binary format. */
 static inline verge__buffer *begin_array(verge__postgres *c, verge__parameters *p, uint32_t type, size_t count) {
     verge__buffer *buffer = &c->buffers[p->count];
     buffer->size = 0;

@@ -14,7 +14,7 @@ int verge__rule_first(const char *text, uint64_t after_ns, uint64_t *ret_due_ns)
 
 /* Computes the next tick of a timer that was due at due_ns and fires at now_ns; VERGE_NEVER: there is none. The policy
  * is a verge_interval_policy. With BURST, the next tick may be overdue already. The other policies leave out ticks that
- * are overdue, and count them. Errors as above. */
+ * are overdue, and count them. The errors are those of verge__rule_first. */
 int verge__rule_next(const char *text, uint32_t policy, uint64_t due_ns, uint64_t now_ns, uint64_t *ret_next_ns,
                      uint64_t *ret_missed);
 

@@ -4,8 +4,8 @@
  * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). Between
  * processes, the first thread of each queue sleeps and tries again (wait_for_other_process).
  *
- * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and P4 needs no lock
- * on the shard's row.
+ * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and firing (P4 in
+ * store.h) needs no lock on the shard's row.
  */
 #ifndef VERGE_SRC_DURABLE_SQLITE_INTERNAL_H
 #define VERGE_SRC_DURABLE_SQLITE_INTERNAL_H
@@ -88,7 +88,7 @@ typedef struct verge__sqlite_file {
 typedef struct verge__sqlite {
     verge__connection base;
     sqlite3 *db;
-    verge__sqlite_file *file; /* NULL: borrowed */
+    verge__sqlite_file *file; /* NULL: the connection is borrowed */
     struct verge__sqlite *queue_next;
     uint64_t lock_ns;
     uint64_t busy_until_ns;

@@ -51,7 +51,7 @@ enum { VERGE__CLEAN = 1, VERGE__CLEAN_CAREFUL = 2 };
 /* New tables are for libraries of this version or newer. Older libraries would lose the rules of timers. */
 #define VERGE__MIN_VERSION 3
 
-/* Words that calls and SQL functions share. */
+/* Texts of errors that calls and SQL functions share. */
 #define VERGE__HANDLER_WORDS "a handler has 1 to 64 letters, digits, dots, _ and -"
 #define VERGE__CONTRACT_WORDS \
     "older programs may still use the tables, and do not know this: when none is left, run verge-durable contract"
@@ -140,14 +140,14 @@ typedef struct verge__target {
 /* A cancel, reset, completion, extension, probe, revival or forgetting, and its outcome. */
 typedef struct verge__change {
     uint64_t id;
-    uint64_t due_ns;   /* reset: the new time. probe and revive set it to that of the row */
+    uint64_t due_ns;   /* reset: the new due time. probe and revive set this field to the due time of the row */
     uint64_t revision; /* complete, extend: the row must still have this revision */
-    uint64_t epoch;    /* probe: of the row's shard. 0 on SQLite, where no other transaction can lock a row */
-    const void *key;   /* cancel, reset: if not NULL, changes the timer of `handler` with this key; id gets its id */
+    uint64_t epoch;  /* probe sets it to the epoch of the row's shard; on SQLite it stays 0: nobody locks single rows */
+    const void *key; /* cancel, reset: if not NULL, changes the timer of `handler` with this key; id gets its id */
     size_t key_size;
     int outcome;
     bool is_announced;                                /* as in verge__row */
-    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* with a key: its handler. reset and revive set it otherwise */
+    char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1]; /* with a key: its handler. Otherwise reset and revive set it */
 } verge__change;
 
 typedef struct verge__connection {
@@ -247,7 +247,8 @@ typedef struct verge__store {
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
     int (*make_dead)(verge__connection *connection, const verge__row *row, const char *reason);
 
-    /* P5, in a transaction. Outcomes as D5; -EAGAIN: another transaction has locked the row. */
+    /* P5, in a transaction. Outcomes are those of D5 (verge/durable.h) and -EAGAIN: another transaction has locked the
+     * row. */
     int (*cancel)(verge__connection *connection, verge__change *changes, size_t count);
     int (*reset)(verge__connection *connection, verge__change *changes, size_t count);
 

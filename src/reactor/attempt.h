@@ -14,10 +14,10 @@ typedef enum verge__readiness {
 } verge__readiness;
 
 /* True: the operation is done, and *ret_result is its result. False: it would have blocked. If operation->blocks is
- * set, a thread must then attempt it. */
+ * set, the operation must then be attempted again on another thread. */
 bool verge__attempt(verge__operation *operation, verge__readiness readiness, int32_t *ret_result);
 
-/* Call it after the last attempt: it restores the flags of the file. */
+/* Restores the flags of the file. Call it after the last attempt. */
 void verge__attempt_end(const verge__operation *operation);
 
 #endif

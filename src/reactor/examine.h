@@ -18,13 +18,13 @@ bool verge__is_send(verge__operation *operation);
 /*
  * Call it before io_uring gets an operation. Returns true if the result is already known. This is so for three kinds of
  * reads and writes (writes to sockets are never among them):
- *   - The system call would refuse it. (io_uring would ignore the offset of a file without positions, and would wait
- *     for a file that cannot be read at all.)
- *   - It has 0 bytes. (io_uring would wait for some files to become ready.)
- *   - It is_over, its file is not regular, and a system call has done it at once.
- * Otherwise, if the operation is_over: sets never_waits if it is done in a thread of the kernel and does not wait for
- * other processes (regular files, fsync, most openats and splices). Such an operation is done however short the time is
- * (N3), so it must not be cancelled before that thread begins.
+ *   - The system call would refuse the operation. (io_uring would ignore the offset of a file without positions, and
+ *     would wait for a file that cannot be read at all.)
+ *   - The operation has 0 bytes. (io_uring would wait for some files to become ready.)
+ *   - The operation has is_over set, its file is not regular, and a system call has done it at once.
+ * Otherwise, if is_over is set: sets never_waits if the operation is done in a thread of the kernel and does not wait
+ * for other processes (regular files, fsync, most openats and splices). Such an operation is done however short the
+ * time is (N3 in verge/io.h), so it must not be cancelled before that thread begins.
  */
 bool verge__examine(verge__operation *operation, int32_t *ret_result);
 

@@ -51,7 +51,7 @@ struct io_uring_sqe;
 typedef struct verge__operation {
     /* The request, filled in by the caller. All other fields are zero. */
     int fd;
-    uint32_t flags; /* of the system call (READ and the like: RWF_); events for POLL; whether only data for FSYNC */
+    uint32_t flags; /* of the system call (READ and the like: RWF_). POLL: the events. FSYNC: whether only the data */
     union {
         struct {
             void *buffer;
@@ -86,20 +86,20 @@ typedef struct verge__operation {
         } custom;
     };
     uint64_t offset;                  /* READ, WRITE, READV, WRITEV; all ones: the file's position */
-    void *owner;                      /* the caller's */
-    struct verge__operation *sibling; /* the caller's */
+    void *owner;                      /* for the caller's use */
+    struct verge__operation *sibling; /* for the caller's use */
     uint8_t kind;
-    bool is_regardless; /* the caller's: the cancellation of its task, and the deadline of a scope, do not end it */
+    bool is_regardless; /* for the caller's use: it is not ended by a cancelled task, nor by the deadline of a scope */
     bool expects_wait;  /* RECV: a hint that there is no data yet, so an attempt would fail */
-    bool has_threads;   /* the caller can attempt it on a thread if it would block: see blocks */
-    bool is_over;       /* its deadline has passed, or its task is cancelled: if it has to wait, it is cancelled */
+    bool has_threads;   /* the caller can attempt the operation on a thread if it would block (`blocks`) */
+    bool is_over;       /* the deadline has passed, or the task is cancelled: cancel the operation if it has to wait */
 
     /* For the reactor only. */
     uint8_t state;
     bool cancel_requested;
     bool cancel_sent;  /* the cancellation was submitted to io_uring */
-    bool polls;        /* io_uring: it is a poll now, and is tried when the file is ready */
-    bool naps;         /* io_uring: it is a short timeout now, and is tried after that */
+    bool polls;        /* io_uring: the kernel has a poll in its place; it is tried again when the file is ready */
+    bool naps;         /* io_uring: the kernel has a short timeout in its place; it is tried again after that */
     bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the last attempt after an event was in vain */
     bool has_result;   /* io_uring: the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
@@ -109,7 +109,7 @@ typedef struct verge__operation {
     int send_flags;
 
     /* The result. */
-    bool blocks;          /* it has_threads, and may block: to be attempted on a thread, as ALWAYS_READY */
+    bool blocks;          /* with has_threads: it may block, so the caller attempts it on a thread, as ALWAYS_READY */
     bool has_drained;     /* RECV: the socket is empty now, as far as we know */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */
@@ -123,7 +123,7 @@ typedef struct verge__operation {
 
 /* ---- lists: an operation is in at most one ---- */
 
-/* NULL: there is no such operation. */
+/* The operation of a link; NULL: the link is NULL. */
 static inline verge__operation *verge__operation_of(verge__link *link) {
     return VERGE__LISTED(link, verge__operation, link);
 }

@@ -5,9 +5,9 @@
  * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: in each round of the
  * worker's loop, one system call submits, waits and collects. epoll tries an operation without blocking, waits for
  * readiness if necessary, and tries again. Some operations have no readiness: epoll reads and writes regular files at
- * once as far as the page cache allows. For the rest, and for readv and writev of regular files, fsync and openat, the
- * runtime makes the call on a thread (task/blocking.c). In virtual time there is no thread: these calls are made at
- * once, and may block.
+ * once as far as the page cache allows. For what the page cache has no room for, or does not have, and for readv and
+ * writev of regular files, fsync and openat, the runtime makes the call on a thread (task/blocking.c). In virtual time
+ * there is no thread: these calls are made at once, and may block.
  *
  * A reactor belongs to the thread that opens it. Other threads may only call verge__reactor_wake.
  *
@@ -39,8 +39,8 @@ typedef struct verge__reactor {
     verge__list done;     /* operations that the next wait returns */
     size_t pending_count; /* submitted and not yet in done */
     int wake_fd;          /* an eventfd */
-    uint64_t wake_count;  /* the buffer for reading it */
-    int error;            /* why it has failed; 0: it has not */
+    uint64_t wake_count;  /* the buffer for reading wake_fd */
+    int error;            /* why the reactor has failed; 0: it has not */
     unsigned refusals;    /* for tests: how many more times io_uring finds its queue full */
     int injected_error;   /* for tests: the error of the next system call that waits; 0: none */
 } verge__reactor;
@@ -52,7 +52,7 @@ struct verge__reactor_type {
     void (*close)(verge__reactor *reactor);
     bool (*submit)(verge__reactor *reactor, verge__operation *operation);
     void (*cancel)(verge__reactor *reactor, verge__operation *operation);
-    int (*wait)(verge__reactor *reactor, uint64_t timeout_ns); /* not 0: it has failed */
+    int (*wait)(verge__reactor *reactor, uint64_t timeout_ns); /* not 0: why the reactor has failed */
     void (*abandon)(verge__reactor *reactor, int error);       /* ends all pending operations */
 };
 
@@ -64,7 +64,7 @@ int verge__reactor_open(verge__reactor_kind kind, unsigned entry_count, const ve
 /* The value of VERGE_BACKEND in the environment, if it is no known name; otherwise NULL. */
 const char *verge__reactor_unknown_backend(void);
 
-/* Nothing must be pending. */
+/* Closes a reactor. No operation may be pending. */
 void verge__reactor_close(verge__reactor *reactor);
 
 /* The real time, for delays of the backend itself. The clock of the runtime may be another. */
@@ -78,7 +78,8 @@ static inline const char *verge__reactor_name(const verge__reactor *reactor) {
     return reactor->type->name;
 }
 
-/* For a failed reactor: the operation is done at once, with the reactor's error. A close is made. */
+/* For a failed reactor: the operation is done at once, with the reactor's error. Exception: a CLOSE still closes the
+ * file. */
 bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *operation);
 
 /* True: the operation is done. False: a later wait will return it. */
@@ -89,16 +90,16 @@ static inline bool verge__reactor_submit(verge__reactor *reactor, verge__operati
     return reactor->type->submit(reactor, operation);
 }
 
-/* For an operation that was submitted and is not done. It may be called several times. A wait returns the operation
- * soon. */
+/* Asks for the end of an operation that was submitted and is not done. May be called several times. A wait returns the
+ * operation soon. */
 static inline void verge__reactor_cancel(verge__reactor *reactor, verge__operation *operation) {
     reactor->type->cancel(reactor, operation);
 }
 
 /*
- * Submits queued operations, and waits until an operation is done, another thread wakes it, or timeout_ns have passed
- * (0: does not wait; VERGE_NEVER: no limit). It may return early. *ret_done gets the operations that are done, in the
- * order in which they became so.
+ * Submits queued operations, and waits until an operation is done, another thread wakes the reactor, or timeout_ns have
+ * passed (0: does not wait; VERGE_NEVER: no limit). It may return early. *ret_done gets the operations that are done,
+ * in the order in which they became DONE.
  */
 void verge__reactor_wait(verge__reactor *reactor, uint64_t timeout_ns, verge__list *ret_done);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recurrence/recurrence_internal.h - days and dates, and what the flags of a rule mean. */
+/* recurrence/recurrence_internal.h - days and dates, and what the flags of a rule mean. N2 to N4 are promises of
+ * verge/recurrence.h. */
 #ifndef VERGE_SRC_RECURRENCE_RECURRENCE_INTERNAL_H
 #define VERGE_SRC_RECURRENCE_RECURRENCE_INTERNAL_H
 
@@ -9,7 +10,7 @@
 enum {
     VERGE__RULE_VALID = 1,      /* set by parse */
     VERGE__RULE_EITHER = 2,     /* the day of the month or the day of the week matches (N2); otherwise both must */
-    VERGE__RULE_EVERY_HOUR = 4, /* N4 holds; otherwise N3 */
+    VERGE__RULE_EVERY_HOUR = 4, /* N4 holds for the rule; otherwise N3 does */
 };
 
 typedef struct verge__date {

@@ -18,7 +18,7 @@
 
 #include "verge/recurrence.h"
 
-enum { VERGE__ZONE_FILE_MAX = 1 << 16 }; /* bytes; the system's have less than 4 KiB */
+enum { VERGE__ZONE_FILE_MAX = 1 << 16 }; /* in bytes; the files of a system have less than 4 KiB */
 
 /* A change of the clock. */
 typedef struct verge__clock_change {

@@ -16,7 +16,7 @@ typedef struct verge__growth {
     uint64_t floor;           /* of this window */
     uint64_t last_floor;
     uint32_t rise_count;
-    uint64_t first_floor, first_ns; /* the floor before the first of these rises, and when its window ended */
+    uint64_t first_floor, first_ns; /* the floor before the first rise in rise_count, and the end of its window */
 } verge__growth;
 
 enum { VERGE__GROWTH_RISES = 8, VERGE__GROWTH_RISES_WITH_ENDS = 30 };

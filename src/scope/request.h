@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum {
-    VERGE__REQUEST_SIZE_MAX = 8192, /* a longer head: 431 */
+    VERGE__REQUEST_SIZE_MAX = 8192, /* of a head; a longer one is refused with status 431 */
 };
 
 /* A part of the head, not terminated by 0. bytes is NULL if the request does not have this part. */

@@ -4,8 +4,8 @@
  *
  * Which thread may touch what
  *   scope's thread   everything that is not named below. Its tasks (server.c) run one at a time, so they need no lock.
- *   any thread       the fields after `lock`, and acting of a panel, under `lock`. Scope's thread holds `lock` while it
- *                    calls `ask` or `list` of a panel, but not while it calls `act`.
+ *   any thread       the fields after `lock`, and `acting` of a panel, under `lock`. Scope's thread holds `lock` while
+ *                    it calls `ask` or `list` of a panel, but not while it calls `act`.
  *   a wheel's owner  the picture and figures of its verge_scope_wheel: the owner writes, scope's thread reads.
  *   look             scope's thread stores it (relaxed), the owners of wheels load it (relaxed). A new value only
  *                    tells them that it is time for a new picture.
@@ -66,7 +66,7 @@ struct verge_scope {
     pthread_t thread;
     uint64_t began_ns;
     struct verge__client *clients; /* the oldest first */
-    uint32_t client_count;         /* without those that were pushed out */
+    uint32_t client_count;         /* without clients whose places newer clients have taken (pushed_out_count) */
     uint32_t pushed_out_count;
     uint64_t poke_ns; /* when the next poke is due */
     uint64_t random;
@@ -75,7 +75,7 @@ struct verge_scope {
     uint64_t look_count;     /* looks since somebody began to look; 0: nobody looks */
     verge__message *message; /* of the last look; NULL: there is none */
     uint64_t message_count;
-    verge_mutex mutex; /* of the fields that tasks wait for */
+    verge_mutex mutex; /* held by tasks that wait for `changed` or `wanted` */
     verge_condition changed;
     verge_condition wanted;
 

@@ -14,7 +14,7 @@ enum { VERGE__STUCK_KEPT = 256 };
 typedef struct verge__stuck_event {
     uint64_t number; /* from 1 on; 0: none */
     uint32_t worker;
-    uint64_t since_ns, until_ns; /* when scope first saw the callback, and when no longer; 0: it still runs */
+    uint64_t since_ns, until_ns; /* when scope first saw that the callback ran, and that it had ended (0: it runs) */
     char name[96];               /* of the source */
 } verge__stuck_event;
 

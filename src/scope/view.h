@@ -16,7 +16,7 @@
 enum {
     VERGE__NAME_SIZE = 96,
     VERGE__HEAT_ROWS = 34,      /* of lateness: below 2^10 ns, below 2^11 ns, and so on; the last row has all above */
-    VERGE__HISTORY_COUNT = 600, /* of seconds */
+    VERGE__HISTORY_COUNT = 600, /* so many seconds are kept */
 };
 
 #define VERGE__LATE_NS UINT64_C(100000000) /* a callback that begins so late counts as late: people notice that */
@@ -30,8 +30,8 @@ typedef struct verge__rate {
 } verge__rate;
 
 typedef struct verge__source_lateness {
-    float past[VERGE__LATE_BUCKET_COUNT]; /* of about the last ten seconds, by bucket */
-    uint32_t counted[VERGE__LATE_BUCKET_COUNT];
+    float past[VERGE__LATE_BUCKET_COUNT];       /* samples of about the last ten seconds, by bucket */
+    uint32_t counted[VERGE__LATE_BUCKET_COUNT]; /* samples up to the last look, by bucket */
 } verge__source_lateness;
 
 typedef struct verge__source_view {
@@ -49,7 +49,7 @@ typedef struct verge__source_view {
     /* from the last round of the walk, over all sources that this source stands for */
     uint64_t pending;
     uint32_t overdue, overdue_on, oldest_s; /* overdue_on: the worker of one overdue timer */
-    bool is_older;
+    bool is_older;                          /* the oldest timer may be older than oldest_s (walk.h) */
 } verge__source_view;
 
 /* What a worker did for a source, in about the last ten seconds. */
@@ -101,7 +101,7 @@ typedef struct verge__service_view {
     uint64_t look;        /* number of the look, which tells workers that there was a new one */
     double past_looks;    /* number of looks in the sums of a verge__rate; older ones count less */
     double past_seconds;  /* seconds between these looks; older ones count less */
-    uint32_t exact_looks; /* in a row, in which each event was counted */
+    uint32_t exact_looks; /* how many looks in a row have counted each event */
     double grain; /* the most events that a sample stood for in about the last ten seconds; 1: each was counted */
     verge__walk walk;
     verge__source_view sources[VERGE__SOURCE_COUNT];
@@ -112,7 +112,7 @@ typedef struct verge__service_view {
     uint64_t noted_started, noted_fired, noted_cancelled;
     verge__second history[VERGE__HISTORY_COUNT]; /* index: second modulo HISTORY_COUNT */
     uint64_t last_second;                        /* the last second that is over */
-    double started, fired, cancelled;            /* a second */
+    double started, fired, cancelled;            /* rates of the whole service, in events a second */
     uint64_t started_before, fired_before, cancelled_before;
 } verge__service_view;
 
@@ -149,7 +149,8 @@ uint64_t verge__view_lateness(const verge__source_view *source, double quantile,
  * if there were no samples. */
 uint64_t verge__view_lateness_of_all(const verge__service_view *view);
 
-/* Asks for details of a source for the next 5 seconds. Returns false if those of DETAILS_MAX others are wanted. */
+/* Asks for details of a source for the next 5 seconds. Returns false if details of VERGE__DETAILS_MAX other sources are
+ * wanted already. */
 bool verge__view_want_detail(verge__service_view *view, uint32_t source, uint64_t now_ns);
 
 /* Returns the details of a source from a complete round, or NULL if there are none yet. */

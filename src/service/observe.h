@@ -26,7 +26,7 @@ enum {
 
 /* ---- one scope at a time ---- */
 
-/* False: another scope shows the service. */
+/* Notes that a scope shows the service. False: another scope does so already. */
 bool verge__service_show(verge_service *service);
 void verge__service_hide(verge_service *service);
 
@@ -39,9 +39,9 @@ typedef struct verge__worker_figures {
     uint64_t started, cancelled, fired; /* for id 0, `fired` and all fields below are 0 */
     uint64_t rescued, migrated;
     uint64_t callback_ns; /* time in callbacks that have returned */
-    uint64_t timers;      /* in its wheel */
-    verge_timer running;  /* whose callback runs; 0: none */
-    bool is_there;        /* it has joined, and not left */
+    uint64_t timers;      /* how many timers are in the worker's wheel */
+    verge_timer running;  /* the timer whose callback runs; 0: none */
+    bool is_there;        /* the worker has joined, and has not left */
     bool is_awake;
 } verge__worker_figures;
 
@@ -88,9 +88,9 @@ bool verge__samples_make(verge_service *service, uint32_t id);
 /* Asks for samples: a random one in `weight` events. The weight is a power of two. */
 void verge__samples_ask(verge_service *service, uint32_t id, uint32_t weight);
 
-/* count: what was sampled so far for a source; a sample counts as many times as its weight says. late: how many of the
- * sampled callbacks began how late, by bucket; each counts once. False: there are no samples, or no memory for those of
- * this source. */
+/* verge__samples_count gets what was sampled so far for a source; a sample counts as many times as its weight says.
+ * verge__samples_late gets how many of the sampled callbacks began how late, by bucket; each callback counts once.
+ * False: there are no samples, or no memory for those of this source. */
 bool verge__samples_count(verge_service *service, uint32_t id, uint32_t source, verge__source_counts *ret_counts);
 bool verge__samples_late(verge_service *service, uint32_t id, uint32_t source, uint32_t ret_late[]);
 

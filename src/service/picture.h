@@ -32,9 +32,9 @@ typedef struct verge__picture {
     _Atomic uint64_t node_count;
     _Atomic uint32_t tick_shift;
     _Atomic uint32_t level_shift[VERGE__PICTURE_LEVELS];                 /* a slot spans 2^(this + tick_shift) ns */
-    _Atomic uint32_t level_slots[VERGE__PICTURE_LEVELS];                 /* of the ring */
-    _Atomic uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS]; /* nodes; from slot 0 of the ring on */
-    _Atomic uint64_t coming[VERGE__COMING_BUCKETS];                      /* nodes, by the start of their slots */
+    _Atomic uint32_t level_slots[VERGE__PICTURE_LEVELS];                 /* slots in the ring of the level */
+    _Atomic uint32_t cells[VERGE__PICTURE_LEVELS][VERGE__PICTURE_CELLS]; /* node counts, from slot 0 of the ring on */
+    _Atomic uint64_t coming[VERGE__COMING_BUCKETS];                      /* node counts, by the start of the slots */
 } verge__picture;
 
 /* The reader's copy of a picture. */

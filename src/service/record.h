@@ -132,7 +132,7 @@ typedef struct verge__timer {
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
-    uint16_t segment;                   /* of the table: says which record it is */
+    uint16_t segment;                   /* the segment of the table that the record is in (verge__table_index) */
     _Atomic uint16_t source_and_policy; /* valid only if period_ns is not 0 (sources.h) */
 } verge__timer;
 

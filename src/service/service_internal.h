@@ -116,8 +116,8 @@ struct verge_worker {
     bool machine_has_cas;
     uint64_t scheduled_here; /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
-    bool is_thread; /* a thread of the service */
-    bool naps;      /* as is_thread, but a simulation sets it for other workers, too (pass.c, begin_sleep) */
+    bool is_thread; /* the worker runs on a thread of the service */
+    bool naps;      /* may nap (pass.c, begin_sleep): if is_thread, and in simulations other workers, too */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
@@ -132,9 +132,9 @@ struct verge_worker {
     uint8_t late_list;
     uint64_t wave_end;       /* ticks from here on belong to the next wave (pass.c) */
     verge__chain incoming;   /* taken from the inbox, but not handled yet */
-    uint32_t received_count; /* records that it took from the inbox since it last went to sleep */
+    uint32_t received_count; /* records that the worker took from its inbox since it last went to sleep */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
-    uint32_t overdue_left; /* how many of them belong to this wave */
+    uint32_t overdue_left; /* how many records of `overdue` belong to this wave */
     uint64_t now_ns;       /* when the last pass began or, if later, its last callback returned */
     uint64_t rescued_ns;   /* the latest now_ns of other workers when they took ticks here (rescue.c) */
     uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
@@ -144,7 +144,7 @@ struct verge_worker {
     void *wake_context;
     uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
     uint32_t fresh_count;
-    uint64_t free[VERGE__FREE_KEPT]; /* records, the last freed at the end: generation, as in the word, and index */
+    uint64_t free[VERGE__FREE_KEPT]; /* generation (as in the word) and index of each; the last freed is at the end */
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
     verge__calendar calendar; /* large, so it comes after the fields that each call uses */
@@ -187,9 +187,9 @@ struct verge_service {
     verge_allocator allocator; /* calls the user's, and counts `bytes` */
     uint8_t shift;
     bool is_clock_monotonic; /* the clock is the monotonic one: the kernel can wait on it */
-    bool is_clock_realtime;  /* the kernel can wait on this one, too, but somebody may set it */
+    bool is_clock_realtime;  /* the clock is the time of day: the kernel can wait on it, but somebody may set it */
     uint32_t forks;          /* verge__forks() when the service was created */
-    uint64_t refused_ns;     /* deadlines from 1 to here are refused: durations by mistake; 0: no check */
+    uint64_t refused_ns;     /* deadlines from 1 to this value are refused: they must be durations; 0: no check */
     _Atomic uint32_t seat_count;
     _Atomic(verge_worker *) seats[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
 
@@ -201,7 +201,7 @@ struct verge_service {
     _Alignas(VERGE__CACHE_LINE) verge__inbox orphans;
     _Atomic uint32_t orphans_allowed; /* with more orphans, cancelled ones are freed */
     _Atomic uint64_t room;            /* with a cap: how many timers may still be started */
-    verge__tally outside;             /* for threads that are not workers; by atomic adds */
+    verge__tally outside;             /* counts of threads that are not workers, made by atomic adds */
     _Atomic uint64_t stuck;           /* callbacks that ran too long */
     _Atomic uint64_t bytes;
 
@@ -215,7 +215,7 @@ struct verge_service {
 
     /* sources.h */
     _Alignas(VERGE__CACHE_LINE) _Atomic uint64_t look;
-    _Atomic bool is_in_scope;     /* a scope shows it */
+    _Atomic bool is_in_scope;     /* a scope shows the service */
     _Atomic int32_t outside_left; /* events of which samples are still to be taken, of threads that are no workers */
     _Atomic uint32_t outside_weight;
     _Atomic(verge__samples *) outside_samples;
@@ -266,7 +266,7 @@ static inline uint32_t verge__worker_free_count(const verge_worker *worker) {
     return atomic_load_explicit(&worker->free_count, memory_order_relaxed);
 }
 
-/* How many timers are in its wheel. For any thread. */
+/* How many timers are in the worker's wheel. For any thread. */
 static inline size_t verge__worker_timer_count(const verge_worker *worker) {
     uint64_t free_count = verge__worker_free_count(worker);
     uint64_t held = verge__counted(&worker->held);
@@ -459,7 +459,7 @@ void verge__free_or_send(verge_service *service, verge_worker *bound, verge__tim
  * on. */
 bool verge__worker_unlink(verge_worker *worker, verge__timer *timer);
 
-/* Joins, for a thread of the service or of the user. */
+/* Makes a new worker join, for a thread of the service or of the user. */
 int verge__service_join(verge_service *service, const verge_worker_options *options, bool is_thread,
                         verge_worker **ret_worker);
 

@@ -49,7 +49,7 @@ typedef struct verge__table {
     _Atomic uint32_t fresh;         /* indexes from here on were never handed out */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
     pthread_mutex_t lock;      /* for pool, pool_count and next */
-    uint32_t pool;             /* free records, linked */
+    uint32_t pool;             /* the first free record of the pool, which is linked to the others */
     _Atomic size_t pool_count; /* also read without the lock */
     uint32_t next;             /* as `fresh`, under the lock */
     _Atomic size_t bytes;
@@ -62,7 +62,8 @@ void verge__table_deinit(verge__table *table);
 /* Takes up to `count` free records from the pool, or new ones, as a linked list. -ENOMEM, -ENOSPC: it took none. */
 int verge__table_take(verge__table *table, size_t count, uint32_t *ret_first, size_t *ret_count);
 
-/* Takes up to `count` new records that lie side by side, from *ret_first on. Errors as above. */
+/* Takes up to `count` new records that lie side by side, from *ret_first on. The errors are those of
+ * verge__table_take. */
 int verge__table_take_fresh(verge__table *table, uint32_t count, uint32_t *ret_first, uint32_t *ret_count);
 
 /* About how many free records the pool has. */
@@ -95,8 +96,8 @@ static inline const verge__table_part *verge__table_far_part(const verge__table 
     return group == NULL ? NULL : &group->segments[segment & ((1 << VERGE__TABLE_GROUP_BITS) - 1)];
 }
 
-/* The record of an index that was handed out. verge__table_part_at loads the segment's pointer relaxed: it was stored
- * before the index got here. */
+/* The record of an index that was handed out. verge__table_part_at loads the segment's pointer relaxed: the pointer was
+ * stored before the index reached this thread. */
 static VERGE__ALWAYS_INLINE verge__timer *verge__table_at(const verge__table *table, uint32_t index) {
     const verge__table_part *part = verge__table_is_near(index)
                                         ? &table->first_group.segments[index >> VERGE__TABLE_SEGMENT_BITS]

@@ -18,7 +18,7 @@ struct verge_broadcast {
     verge_allocator allocator;
     size_t item_size;
     size_t capacity;
-    uint32_t latch; /* of all fields below */
+    uint32_t latch; /* protects all fields below */
     bool is_closed;
     uint64_t sent; /* the number of items that were ever sent */
     void *waiting[2];

@@ -14,7 +14,7 @@ struct verge_channel {
     verge_allocator allocator;
     size_t item_size;
     size_t capacity;
-    uint32_t latch; /* of all below */
+    uint32_t latch; /* protects all fields below */
     bool is_closed;
     size_t first; /* the index of the oldest item */
     size_t count;

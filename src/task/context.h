@@ -5,7 +5,7 @@
  * Usage
  *   verge__context_adopt(&loop);                                 the thread's own flow
  *   verge__context_init(&fiber, low, size, function, argument);  a new one; it does not run yet
- *   verge__context_switch(&loop, &fiber);                        runs it, returns when it switches back
+ *   verge__context_switch(&loop, &fiber);                        runs the fiber; returns when the fiber switches back
  *   verge__context_switch(&fiber, &loop);                        inside it: back, until resumed
  *   verge__context_leave(&fiber, &loop);                         inside it: back, for good
  *   verge__context_deinit(&fiber);                               after that, in the flow that it went back to

@@ -8,8 +8,8 @@
  *     1   locked
  *     2   locked, and a thread may sleep until it is free
  *
- * A thread that finds it locked tries again a number of times, and then sleeps: the holder may have lost its processor
- * to this very thread. After unlocking, a thread does not read the word again: the latch may be freed by then.
+ * A thread that finds the latch locked tries again a number of times, and then sleeps: the holder may have lost its
+ * processor to this very thread. After unlocking, a thread does not read the word again: the latch may be freed.
  */
 #ifndef VERGE_SRC_TASK_LATCH_H
 #define VERGE_SRC_TASK_LATCH_H

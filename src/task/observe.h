@@ -11,7 +11,7 @@
 /* Gets the text of a dump in pieces. If it returns other than 0, the dump ends and returns that value. */
 typedef int (*verge__dump_writer)(void *context, const char *text, size_t size);
 
-/* The text of verge_runtime_dump. -ECHILD, -ENOMEM, or what the writer has returned. */
+/* Passes the text of verge_runtime_dump to the writer. Returns -ECHILD, -ENOMEM, or what the writer has returned. */
 int verge__dump(verge_runtime *runtime, verge__dump_writer write, void *context);
 
 /* ---- stats.c ---- */

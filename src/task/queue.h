@@ -7,7 +7,8 @@
 
 #include "task/task.h"
 
-/* What an inbox holds when its runner has left, or was added during a run and its thread has not begun. */
+/* What an inbox holds when its runner has left, or when its runner was added during a run and the runner's thread has
+ * not begun. */
 extern verge_task verge__inbox_closed;
 
 /* Puts a task that is READY, or in IO_CANCEL, into the inbox of its runner, and wakes the runner if it waits. */

@@ -31,8 +31,8 @@ typedef struct verge__searching {
     uint32_t patience;           /* how many times it looks again before it sleeps */
     uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found many */
     uint32_t heads;              /* the sum of the others' ring heads, when it last looked */
-    const verge__runner *few_of; /* the runner whose few tasks it left alone before the nap, */
-    uint32_t few_head;           /* and the head of its ring then */
+    const verge__runner *few_of; /* the runner whose few tasks this one left alone before the nap */
+    uint32_t few_head;           /* the head of the ring of few_of at that time */
 } verge__searching;
 
 typedef struct verge__runner {
@@ -43,7 +43,7 @@ typedef struct verge__runner {
     verge__context context;
     verge_task *running;
     verge__task_queue ready;
-    verge_task *handed_over;  /* share.c */
+    verge_task *handed_over;  /* the task that waited for one which has just ended: it runs next (share.c) */
     _Atomic int resumes_left; /* in this round; observe.c reads it */
     uint64_t round_ns;        /* when this round began, as its timers saw it */
     bool has_others;          /* a copy of `shares`, for its own thread */
@@ -61,13 +61,13 @@ typedef struct verge__runner {
 
     /* From any thread. */
     verge_task *_Atomic inbox; /* linked, the last posted first; or verge__inbox_closed (queue.h) */
-    _Atomic bool is_waiting;   /* in the reactor; a thread that has something for it wakes it */
+    _Atomic bool is_waiting;   /* in the reactor; a thread that has something for the runner wakes it */
     _Atomic bool attention;    /* something has changed that the loop must see (verge__runner_alert) */
     _Atomic bool is_retiring;
     _Atomic bool shares; /* its tasks may go to other runners. Set by its own thread, between tasks; it stays set */
     _Atomic uint32_t notifying; /* how many threads are about to wake the reactor, plus VERGE__RUNNER_CLOSES */
     uint32_t list_latch;
-    _Atomic int reactor_error; /* its reactor has failed; 0: it has not */
+    _Atomic int reactor_error; /* why its reactor has failed; 0: it has not */
     void *listed;              /* links of all tasks of the runner, the last added first */
     _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
@@ -133,7 +133,7 @@ verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
 
 /* ---- move.c ---- */
 
-/* Gives the tasks of a runner that retires to others, except those in I/O. True: it has moved some. */
+/* Gives the tasks of a runner that retires to other runners, except tasks in I/O. True: it has moved some. */
 bool verge__runner_move_tasks(verge__runner *runner);
 
 /* If no task of the runner is left, closes its inbox. Returns whether it did. */
@@ -146,10 +146,11 @@ void verge__lose_running_task(void);
 
 /* ---- overflow.c ---- */
 
-/* The calling thread is about to run tasks. In virtual time, worker 0 stands for all. */
+/* Begins to report overflows of stacks on the calling thread, which is about to run tasks. In virtual time, worker 0
+ * stands for all workers. */
 void verge__overflow_watch(verge__runner *runner);
 
-/* The calling thread runs no more tasks. */
+/* Ends what verge__overflow_watch began: the calling thread runs no more tasks. */
 void verge__overflow_unwatch(verge__runner *runner);
 
 #endif

@@ -33,7 +33,7 @@ struct verge_runtime {
     verge__stack_store stacks;
     uint64_t refused_ns; /* deadlines from 1 to this value are refused: they must be durations; 0: no check */
 
-    pthread_mutex_t lock; /* of stage, outside_stacks and backend; held while a worker is added */
+    pthread_mutex_t lock; /* protects stage, outside_stacks and backend; held while a worker is added */
     pthread_cond_t changed;
     verge__runtime_stage stage;
     verge__stack_cache outside_stacks;
@@ -52,8 +52,8 @@ struct verge_runtime {
     _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* one bit for each runner */
     char line_of_counts[64];
-    _Atomic uint64_t tasks; /* how many there are, plus the credits of all runners (spawn.c); and VERGE__RUN_OVER */
-    _Atomic uint32_t next_runner; /* for verge__pick_runner, which takes them in turn */
+    _Atomic uint64_t tasks; /* number of tasks, plus the credits of all runners (spawn.c); flag: VERGE__RUN_OVER */
+    _Atomic uint32_t next_runner; /* for verge__pick_runner, which takes runners in turn */
     _Atomic uint64_t spawned_outside;
     _Atomic uint64_t collected_outside;
     char line_of_rest[64];

@@ -39,7 +39,7 @@ enum { VERGE__STACK_CACHE_MAX = 64 };
 #define VERGE__STACK_SIZE_MAX (SIZE_MAX / 4 / 256)
 
 typedef struct verge__stack {
-    struct verge__stack *next; /* in a cache */
+    struct verge__stack *next; /* the next stack in a cache */
     void *low;                 /* the lowest usable byte. The stack of a task ends where the caller's block begins */
     uint32_t index;
 } verge__stack;
@@ -51,13 +51,13 @@ typedef struct verge__stack_store {
     size_t block_size;  /* of the caller's block in each head */
     verge_allocator allocator;
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all fields below */
     char **regions;       /* region i has the stacks from i * 256 on */
     size_t region_count;
     uint32_t *free_indices;
     size_t free_count;
-    size_t region_capacity; /* room in both tables, for so many regions and all of their stacks */
-    size_t stack_count;     /* all that were ever cut, in ascending order */
+    size_t region_capacity; /* `regions` and `free_indices` have room for so many regions and all of their stacks */
+    size_t stack_count;     /* stacks that were ever cut: those with indexes below this one */
     size_t trimmed_bytes;   /* the deepest use seen in a stack whose memory was given back */
     bool guards_by_mprotect;
 } verge__stack_store;
@@ -98,7 +98,7 @@ static inline size_t verge__stack_room(const verge__stack_store *store, const ve
 
 typedef struct verge__stack_stats {
     size_t stack_count;      /* cut so far, used or not */
-    size_t free_count;       /* in the store */
+    size_t free_count;       /* free stacks in the store, without those in caches */
     size_t resident_bytes;   /* of all stacks */
     size_t high_water_bytes; /* the deepest use of any stack so far, to the page, its head included */
     size_t usable_size;

@@ -89,8 +89,8 @@ struct verge_task {
     verge_task *next; /* in a queue or an inbox */
     verge__runner *_Atomic runner;
     struct verge__operation *operation; /* in I/O; of several, the first of a list linked by `sibling` */
-    verge_timer io_timer;               /* J6; 0: none */
-    uint64_t io_timer_ns;               /* VERGE_NEVER: it has run */
+    verge_timer io_timer;               /* the timer for its I/O (J6); 0: none */
+    uint64_t io_timer_ns;               /* when io_timer runs; VERGE_NEVER: it has run */
     uint64_t io_deadline_ns;            /* of the operation; VERGE_NEVER: none, or not in I/O */
     int io_error;   /* why the task itself or its timer has cancelled the operation; 0: neither has */
     int drained_fd; /* the socket that its last receive has emptied; -1: none */
@@ -117,12 +117,12 @@ struct verge_task {
 
     /* For verge/scope.h only, which counts timers by who starts them (service/sources.h). These fields are beside
      * `runtime`, because the start of a timer reads all three. */
-    uint32_t source;   /* of its timers; looked up when it starts the first */
+    uint32_t source;   /* of its timers; looked up when the task starts its first one */
     const char *label; /* of its timers; NULL: they are listed under its function */
 
     verge__link listed;       /* in the runner's list, under its list_latch */
-    verge__link member;       /* of a group; under its latch */
-    verge_deadline inherited; /* of a member: the deadline of the scopes it was spawned in */
+    verge__link member;       /* in the list of its group, under the group's latch */
+    verge_deadline inherited; /* for a member of a group: the deadline of the scopes in which it was spawned */
 };
 
 /* The task of a link of a runner's list. NULL: the link is NULL. */

@@ -25,8 +25,8 @@ static inline int verge__would_wait(const verge_task *self) {
     return self != NULL && atomic_load(&self->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
-/* Called if a call has to wait. 0: its deadline allows that. Otherwise what the call returns: it tries, or has the
- * deadline VERGE_REGARDLESS, which only some calls accept. */
+/* Called if a call has to wait. Returns 0 if the deadline allows that, otherwise the error of the call: its deadline is
+ * 0, or is VERGE_REGARDLESS, which only some calls accept. */
 static inline int verge__why_not_wait(const verge_task *self, uint64_t deadline_ns) {
     return deadline_ns == 0 ? verge__would_wait(self) : deadline_ns == VERGE_REGARDLESS ? -EINVAL : 0;
 }

@@ -23,22 +23,22 @@
 #define VERGE_SRC_TASK_WAITERS_H
 
 typedef struct verge__choice {
-    void *_Atomic made_for; /* NULL: it is not made yet. A waiter; or the choice itself: for none of them */
+    void *_Atomic made_for; /* the waiter that was chosen, or the choice itself if none was; NULL: it is not made yet */
 } verge__choice;
 
 typedef struct verge__waiter {
     verge__link link;
     verge_task *task;      /* NULL: a plain thread waits */
-    verge__choice *choice; /* of a select; NULL: it waits for this alone */
+    verge__choice *choice; /* of a select; NULL: the waiter waits for one thing only */
     void *item;            /* of a channel or broadcast; the future owner of a mutex, or writer of a read-write lock */
     union {
         uint32_t amount;    /* of a semaphore */
         uint64_t *position; /* of a broadcast */
     };
-    _Atomic uint32_t is_woken; /* of a plain thread */
+    _Atomic uint32_t is_woken; /* set to wake a plain thread */
     bool is_listed;
-    bool is_granted; /* it has what it waits for */
-    bool is_closed;  /* it will never have it */
+    bool is_granted; /* it has got what it waits for */
+    bool is_closed;  /* it will never get what it waits for */
 } verge__waiter;
 
 /* plain.c: the calling thread sleeps until its waiter is woken: 0 or -ETIMEDOUT. The deadline is on the monotonic
@@ -59,12 +59,12 @@ static inline void verge__waiters_remove(void **ends, verge__waiter *waiter) {
     waiter->is_listed = false;
 }
 
-/* NULL: there is none. */
+/* The first waiter; NULL: there is none. */
 static inline verge__waiter *verge__waiters_first(void **ends) {
     return VERGE__LISTED(ends[0], verge__waiter, link);
 }
 
-/* V1. False: the choice was made for another waiter, or for none. */
+/* Makes the choice for this waiter (V1). False: it was made for another waiter, or for none. */
 static inline bool verge__choose(verge__waiter *waiter) {
     void *none = NULL;
     return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->made_for, &none, waiter);
@@ -93,7 +93,7 @@ static inline verge_task *verge__wake_waiter(verge__waiter *waiter) {
     return verge__claim(waiter->task, 0) ? waiter->task : NULL;
 }
 
-/* Gives a waiter what it waits for, and wakes it. Otherwise as verge__wake_waiter. */
+/* Gives a waiter what it waits for, and wakes it. The rules and the result are those of verge__wake_waiter. */
 static inline verge_task *verge__grant(verge__waiter *waiter) {
     waiter->is_granted = true;
     return verge__wake_waiter(waiter);

@@ -25,7 +25,7 @@ void verge__deliver_all(verge__task_queue *queue);
 /* Claims and delivers a task, if it waits. */
 void verge__wake(verge_task *task, int reason);
 
-/* Cancels a task (T4), and wakes it. */
+/* Cancels a task (T4 in verge/task.h), and wakes it. */
 void verge__cancel(verge_task *task);
 
 #endif

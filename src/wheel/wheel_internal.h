@@ -10,7 +10,7 @@
  *   deferred  timers that the function of a run has set for such a time. They become past when the outermost run is
  *             over
  *   the tick  calendar.due_slot: its nodes are handed out in place
- *   order     of an ordered wheel: timers that are past, and those of the tick, are sorted there (more/order.h)
+ *   order     only in an ordered wheel: timers that are past, and those of the tick, are sorted there (more/order.h)
  *
  * Invariants (verge_wheel_check)
  *   W1  every pending timer is linked: in a slot that starts no later than it comes out, or in a list of what is due
@@ -41,7 +41,7 @@ static const size_t verge__idle_max = VERGE__IDLE_MAX, verge__narrow_max = VERGE
 typedef struct verge__geometry {
     uint8_t shift; /* ticks of 2^shift ns */
     uint8_t level_count;
-    bool reaches_end; /* of time: no deadline is too far */
+    bool reaches_end; /* the levels reach the end of time: no deadline is too far */
     verge__level_shape levels[VERGE_LEVEL_COUNT_MAX];
     uint64_t end_tick; /* never comes; timers that never come out are filed there */
     uint64_t reach;    /* ticks from now on for which timers are accepted */
@@ -54,10 +54,10 @@ struct verge_wheel {
     size_t timeout_count; /* pending timeouts */
     uint64_t cancelled;
     uint64_t expired;
-    uint64_t short_reach; /* so many ticks from the cursor on can be filed without checks; 0: none */
+    uint64_t short_reach; /* timers of so many ticks from the cursor on can be filed without checks; 0: none */
     uint64_t keep_end_ns; /* for deadlines below this, a linked node may stay where it is */
     uint64_t idle_limit;  /* so many idle nodes may stay linked; one more is withdrawn at once */
-    uint64_t earliest_ns; /* W4; VERGE_NEVER: nothing is pending */
+    uint64_t earliest_ns; /* the smallest deadline (W4); 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t now_ns;
     verge__order *order; /* NULL: the wheel is not ordered */
     verge__calendar calendar;
@@ -171,7 +171,7 @@ int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadl
  * cursor. */
 void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer);
 
-/* In an ordered wheel: gives the timer the next number, as it was set last (more/order.h). */
+/* In an ordered wheel: gives the timer the next number, because it is the one that was set last (more/order.h). */
 static inline void verge__wheel_set_sequence(verge_wheel *wheel, verge__timer_node *timer) {
     uint64_t sequence = ++wheel->sequence;
     if (verge__timer_is_timeout(timer)) {
@@ -264,7 +264,7 @@ size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns,
  * that were moved later. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
-/* All of a poll or a run. What was deferred in a run is past when the outermost run is over. */
+/* Does all that a poll or a run does. What was deferred in a run is past when the outermost run is over. */
 size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to);
 
 /* Finds whether the short ways apply: the wheel is plain, the cursor has caught up and is before the middle of time,
