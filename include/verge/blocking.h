@@ -6,8 +6,8 @@
  * A thread is started when a call finds none free, up to blocking_thread_max in the options of the runtime. A thread
  * that had nothing to do for blocking_idle_ns ends. If all threads are busy, calls wait for one, in their order.
  *
- * A function that has begun cannot be stopped. What happens at the deadline, at that of a scope, or when the task is
- * cancelled therefore depends on who owns the argument:
+ * A function that has begun cannot be stopped. What happens at the deadline, at that of a scope (verge_deadline_push),
+ * or when the task is cancelled therefore depends on who owns the argument:
  *
  *   abandon is NULL   The argument stays the caller's, and may be in its frame. If the function has not begun, it will
  *                     never be called, and the call returns -ETIMEDOUT or -ECANCELED. If it has begun, the call waits
@@ -27,8 +27,8 @@
  * The function runs on the stack of a thread (8 MiB, usually), outside of tasks, with all signals but faults blocked.
  * verge_runtime_run does not wait for functions that were abandoned; verge_runtime_destroy does.
  *
- * In virtual time (T7) the whole runtime stands still until the function has returned: no time passes, no other task
- * runs, and nothing that has begun is abandoned. So the same program does the same every time.
+ * In virtual time (T7 in verge/task.h) the whole runtime stands still until the function has returned: no time passes,
+ * no other task runs, and nothing that has begun is abandoned. So the same program does the same every time.
  */
 #ifndef VERGE_BLOCKING_H
 #define VERGE_BLOCKING_H
@@ -50,8 +50,9 @@ VERGE_API VERGE_MUST_USE int verge_blocking(verge_blocking_function function, vo
 struct addrinfo;
 
 /*
- * getaddrinfo(3), by verge_blocking with an abandon: after -ETIMEDOUT and -ECANCELED the thread still waits for the
- * name server, and drops the answer. node, service and hints are copied. Free *ret_addresses by freeaddrinfo(3).
+ * Calls getaddrinfo(3) by verge_blocking with an abandon function: after -ETIMEDOUT and -ECANCELED the thread still
+ * waits for the name server, and drops the answer. node, service and hints are copied. Free *ret_addresses by
+ * freeaddrinfo(3).
  *
  *   -ENOENT    there is no such name, or it has no address of that family (EAI_NONAME, EAI_NODATA, EAI_ADDRFAMILY); or
  *              there is no such service (EAI_SERVICE)

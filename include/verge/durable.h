@@ -24,7 +24,8 @@
  *   D3 never early    the statement that fires a timer compares its time with the clock of the store. On PostgreSQL,
  *                     the clock of the node's machine does not matter. On SQLite, it is the clock of the store.
  *   D4 fenced         a node that has lost a shard cannot fire timers of the shard, even if the node does not know yet.
- *                     A handler `outside` that is running can still end its timer, until another node claims the timer.
+ *                     A handler that is running outside of a transaction (option `outside`) can still end its timer,
+ *                     until another node claims the timer.
  *   D5 verdicts       cancel and reset return what became of the timer:
  *                     0              the timer will not run, or not before the new time.
  *                     VERGE_RUNNING  its handler is running now. If the call is made in a handler: the timer may also
@@ -148,7 +149,7 @@ VERGE_API int verge_durable_options_explain(const verge_durable_options *options
  * -EINVAL: an option or the URL makes no sense (verge_durable_options_explain). -EPROTONOSUPPORT: this library was
  * built without that store. -ENOENT: there is no such file or database, or it has no tables, and create is not set.
  * -EACCES: the store refuses the user. -EOPNOTSUPP: a pooler in transaction mode is between this program and the
- * server. -EPROTO, -EHOSTUNREACH, -EROFS, -EAGAIN: see above. verge_durable_error(NULL, ...) says more.
+ * server. -EPROTO, -EHOSTUNREACH, -EROFS, -EAGAIN: see the head of this file. verge_durable_error(NULL, ...) says more.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_open(const verge_durable_options *options, verge_durable **ret_durable);
 
@@ -423,8 +424,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_
 VERGE_API VERGE_MUST_USE int verge_durable_migrate(const char *url, uint32_t shard_count);
 
 /* Ends a migration: from now on, programs with an older version of the library cannot open the tables (-EPROTO). Call
- * it when no older program is left: it does not notice those that still run. A node that is open takes rules and
- * settings of handlers only after it was opened again. */
+ * it when no older program is left: the call does not notice older programs that still run. A node that is open takes
+ * rules and settings of handlers only after it was opened again. */
 VERGE_API VERGE_MUST_USE int verge_durable_contract(const char *url);
 
 /* Returns how many rows verge cannot have written. text describes the first of them, as far as it fits. */
@@ -467,7 +468,7 @@ typedef struct verge_durable_owner {
     uint32_t shard_count;
     bool is_this;                                 /* this is the node that was asked */
     char name[64];                                /* as much of the name as fits; empty: the node is gone */
-    uint8_t shards[VERGE_DURABLE_SHARDS_MAX / 8]; /* a bit each: shard s is shards[s / 8] >> s % 8 & 1 */
+    uint8_t shards[VERGE_DURABLE_SHARDS_MAX / 8]; /* one bit for each shard: shards[s / 8] >> s % 8 & 1 */
 } verge_durable_owner;
 
 /* Reads up to count owners, in the order of their nodes. Returns how many. There are at most

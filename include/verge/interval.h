@@ -54,7 +54,7 @@ typedef enum verge_interval_policy {
  *   tolerance_ns   for delay. At most half a period has an effect, even if more is set. 0: any lateness moves the grid.
  */
 typedef struct verge_interval {
-    uint64_t deadline_ns; /* when the next tick is due; VERGE_NEVER: there are no more ticks. reset changes it */
+    uint64_t deadline_ns; /* when the next tick is due; VERGE_NEVER: no more ticks. Change it by verge_interval_reset */
     uint64_t period_ns;
     uint64_t tolerance_ns;
     uint64_t burst_cap;
@@ -80,8 +80,8 @@ VERGE_API int verge_interval_init(verge_interval *interval, uint64_t first_ns, u
  */
 VERGE_API int verge_interval_next(verge_interval *interval, uint64_t now_ns, verge_tick *ret_tick);
 
-/* Starts anew: overdue ticks are forgotten, and the next tick is due at this time. Pass now_ns + period_ns for a tick
- * one period from now, and now_ns for one at once. -EINVAL: the interval was not initialised, or the time is
+/* Starts anew: overdue ticks are forgotten, and the next tick is due at deadline_ns. Pass now_ns + period_ns for a tick
+ * one period from now, and now_ns for one at once. -EINVAL: the interval was not initialised, or deadline_ns is
  * VERGE_NEVER. */
 VERGE_API int verge_interval_reset(verge_interval *interval, uint64_t deadline_ns);
 

@@ -2,7 +2,7 @@
 /*
  * verge/io.h - I/O for tasks (verge/task.h). Each call does what the system call of the same name does, but it suspends
  * the task and not the thread, and takes a deadline. verge_close takes no deadline. verge_read_all, verge_write_all,
- * verge_send_all and verge_uring have no such system call: see there.
+ * verge_send_all and verge_uring have no such system call: see their comments.
  *
  * The result is that of the system call (a count, a descriptor, 0), or a negative errno value. Calls wait whether or
  * not the descriptor is O_NONBLOCK. Outside of tasks they return -EPERM.
@@ -11,14 +11,15 @@
  *   N1 one result   a call returns when its operation has ended, with its one result. After that, nothing refers to the
  *                   caller's buffers.
  *   N2 lossless     if anything was read, written, accepted or opened, the call returns that, even if the deadline came
- *                   or the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was. The
- *                   calls ..._all may return an error after a part: *ret_size says how much was done.
- *   N3 no early     -ETIMEDOUT means that the deadline, or that of a scope, has come. There is one exception: the
- *                   system itself returns -ETIMEDOUT for a connection that it has given up (SYN retries, keep-alive,
- *                   TCP_USER_TIMEOUT). To tell it apart: verge_now() is still before the deadline. If the deadline has
- *                   come meanwhile, the next read returns 0 at once. If a call can be done at once, it is done, even if
- *                   its deadline has passed or its task is cancelled. Calls on regular files and fsync always count as
- *                   calls that can be done at once, so a cancelled task can save its state.
+ *                   or the task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that nothing was done.
+ *                   The calls ..._all may return an error after a part: *ret_size says how much was transferred.
+ *   N3 no early     -ETIMEDOUT means that the deadline, or that of a scope (verge_deadline_push), has come. There is
+ *                   one exception: the system itself returns -ETIMEDOUT for a connection that it has given up (SYN
+ *                   retries, keep-alive, TCP_USER_TIMEOUT). To tell this case apart: verge_now() is still before the
+ *                   deadline. If the deadline has come meanwhile, the next read of such a connection returns 0 at once.
+ *                   If a call can be done at once, it is done, even if its deadline has passed or its task is
+ *                   cancelled. Calls on regular files and fsync always count as calls that can be done at once, so a
+ *                   cancelled task can save its state.
  *   N4 no SIGPIPE   no call raises SIGPIPE because of a socket: if the peer has gone, a write returns -EPIPE.
  *                   (verge_uring does what its entry says.) A write to a pipe that nobody reads raises SIGPIPE, as
  *                   write(2) does, so that a filter in a pipeline ends. A program that calls signal(SIGPIPE, SIG_IGN)
@@ -34,14 +35,14 @@
  *              as those on regular files. It cannot stop these half way, so a call may return after its deadline, with
  *              its result.
  *   epoll      regular files are read and written at once as far as the page cache allows. A thread
- *              (verge/blocking.h) does the rest, and readv and writev of regular files, fsync and openat. These cannot
- *              be stopped half way either. If all threads are busy, such a call waits for one, until its deadline or
- *              the cancellation of its task. If the deadline has passed or the task is cancelled before the call
- *              begins, the call waits until it gets a thread (N3). close is done in place. In virtual time, and if no
- *              thread can be started, all these calls are done in place, and block the worker. To open a FIFO (mkfifo)
- *              or a terminal line takes until the other side is there, whatever the deadline: open it with O_NONBLOCK,
- *              and wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and verge_uring return
- *              -EOPNOTSUPP.
+ *              (verge/blocking.h) reads or writes the rest, and does readv and writev of regular files, fsync and
+ *              openat. A thread cannot be stopped half way either. If all are busy, the call waits for one, until its
+ *              deadline or the cancellation of its task. If the deadline has passed or the task is cancelled before the
+ *              call begins, the call waits until it gets a thread (N3). close is done in place. In virtual time, and if
+ *              no thread can be started, all these calls are done in place, and block the worker. To open a FIFO
+ *              (mkfifo) or a terminal line takes until the other side is there, whatever the deadline: open it with
+ *              O_NONBLOCK, and wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and
+ *              verge_uring return -EOPNOTSUPP.
  *
  * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
  */
@@ -107,7 +108,7 @@ VERGE_API VERGE_MUST_USE int verge_send_all(int fd, const void *buffer, size_t s
 VERGE_API VERGE_MUST_USE int verge_poll(int fd, short events, uint64_t deadline_ns);
 
 /* As splice(2): one of the two descriptors is a pipe. The offset of a pipe is NULL. For a file, NULL means its
- * position. With SPLICE_F_NONBLOCK it does not wait: -EAGAIN. */
+ * position. With SPLICE_F_NONBLOCK the call does not wait, but returns -EAGAIN. */
 VERGE_API VERGE_MUST_USE ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out,
                                                 size_t size, unsigned flags, uint64_t deadline_ns);
 
@@ -126,7 +127,7 @@ VERGE_API int verge_close(int fd);
 struct io_uring_sqe;
 
 /*
- * Any operation of io_uring. prepare fills the entry, as liburing's io_uring_prep_... functions do. verge sets
+ * Makes any operation of io_uring. prepare fills the entry, as liburing's io_uring_prep_... functions do. verge sets
  * user_data itself, and clears flags that link the entry to others or suppress its completion. The call returns res of
  * the completion, and *ret_flags (which may be NULL) gets its flags. prepare may be called several times: again after
  * an interruption, and once more if the call begins after its deadline or when its task is cancelled. An operation that

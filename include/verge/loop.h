@@ -51,7 +51,8 @@ extern "C" {
  * verge_wheel_next_wakeup says, and may wake up once for each level before a timer comes out.
  *
  * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if it counts nanoseconds, 1000 for
- * microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL: it is 0.
+ * microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL:
+ * units_per_ms is 0.
  */
 VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now, uint64_t units_per_ms);
 

@@ -3,8 +3,9 @@
  * verge/process.h - child processes and signals, for tasks (verge/task.h). The calls for child processes need
  * pidfd_open(2): Linux 5.3 or newer.
  *
- * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at the deadline or that of a scope, and -ECANCELED if the
- * task is cancelled. In virtual time, processes and signals are like other I/O: they happen in real time.
+ * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at the deadline or that of a scope (verge_deadline_push),
+ * and -ECANCELED if the task is cancelled. In virtual time, processes and signals are like other I/O: they happen in
+ * real time.
  *
  * If the calling program ignores SIGCHLD (SIG_IGN), or reaps any child by waitpid(-1), the calls cannot reap their
  * child, and return -ECHILD.
@@ -37,7 +38,7 @@ typedef struct verge_process_options {
     size_t input_size;              /* 0: nothing, stdin is /dev/null */
     void *output;                   /* gets what the program writes to stdout. NULL: the program has the stdout of the
                                      * calling process */
-    size_t output_size;             /* at most so much of it; the rest is read and dropped */
+    size_t output_size;             /* output has room for so many bytes; the rest is read and dropped */
     void *errors;                   /* the same for stderr */
     size_t errors_size;
     uint64_t grace_ns; /* between SIGTERM and SIGKILL, in real time. 0: SIGKILL at once */
@@ -93,7 +94,7 @@ VERGE_API VERGE_MUST_USE int verge_signals_open(const int *numbers, size_t count
 typedef struct verge_signal {
     int number;
     int code;       /* si_code of sigaction(2) */
-    pid_t sender;   /* a process; of SIGCHLD, the child */
+    pid_t sender;   /* the process that has sent the signal; SIGCHLD: the child */
     uid_t user;     /* of the sender */
     int status;     /* SIGCHLD: the exit status, or the signal that has ended it */
     intptr_t value; /* of sigqueue(3) */

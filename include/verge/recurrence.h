@@ -21,14 +21,15 @@
  *   "30 9 * * mon-fri"    five fields as of cron: minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or
  *                         jan-dec), day of the week (0-7 or sun-sat; 0 and 7 are Sunday). A field is a list, separated
  *                         by commas, of numbers, ranges "9-17", "*" for all, and steps: "9-17/2", or "*" directly
- *                         followed by "/15" (not written as one here, as it would end the comment).
+ *                         followed by "/15" (written apart here, because together they would end this comment).
  *   "@daily"              also @hourly, @midnight, @weekly (Sunday), @monthly, @yearly and @annually.
  *   "mon-fri 09:00,17:30" days and local times. The days are days of the week, days of the month ("1,15") or "*".
  *
  * Promises, where next is the result of verge_recurrence_next(rule, zone, after)
  *   N1 later         next > after, and no occurrence lies between them.
  *   N2 the days      if neither the day of the month nor the day of the week begins with "*", a day has to match at
- *                    least one of these two fields. Otherwise it has to match both. cron does the same.
+ *                    least one of these two fields. If one of them begins with "*", the day has to match both. cron
+ *                    does the same.
  *   N3 fixed hours   a rule with days and local times, or with an hour field that does not begin with "*", has one
  *                    occurrence for each of its local times: the first moment at which the clock shows this time or a
  *                    later one. A local time that the clock shows twice comes the first time only. A local time in a
@@ -60,7 +61,7 @@ typedef struct verge_recurrence {
     uint64_t minutes[24]; /* of each hour: a bit for each minute */
     uint32_t days;        /* of the month: bits 1 to 31 */
     uint16_t months;      /* bits 1 to 12 */
-    uint8_t weekdays;     /* bits 0, Sunday, to 6 */
+    uint8_t weekdays;     /* bits 0 (Sunday) to 6 */
     uint8_t flags;
     char zone[VERGE_ZONE_NAME_MAX + 1]; /* as in the text; empty: none */
 } verge_recurrence;
@@ -81,7 +82,7 @@ typedef struct verge_zone verge_zone;
  */
 VERGE_API VERGE_MUST_USE int verge_zone_open(const char *name, const verge_allocator *allocator, verge_zone **ret_zone);
 
-/* Reads a zone from the bytes of a TZif file. -EPROTO, -ENOMEM: as above. */
+/* Reads a zone from the bytes of a TZif file. -EPROTO, -ENOMEM: as for verge_zone_open. */
 VERGE_API VERGE_MUST_USE int verge_zone_read(const void *bytes, size_t size, const verge_allocator *allocator,
                                              verge_zone **ret_zone);
 

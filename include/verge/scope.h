@@ -154,8 +154,8 @@ typedef struct verge_scope_item {
     const char *actions[VERGE_SCOPE_ACTIONS_MAX]; /* words of small letters, such as "retry"; then NULL */
 } verge_scope_item;
 
-/* Writes up to count items and returns how many. Scope calls it like ask. Its texts must stay valid until it is called
- * again. */
+/* Writes up to count items and returns how many. Scope calls the function like ask. The texts of the items must stay
+ * valid until the function is called again. */
 typedef size_t (*verge_scope_list)(void *context, verge_scope_item *ret_items, size_t count);
 
 /*
@@ -171,7 +171,7 @@ typedef struct verge_scope_panel_options {
     size_t struct_size; /* set by the caller */
     const char *name;   /* copied */
     verge_scope_ask ask;
-    void *context; /* of the functions */
+    void *context; /* the functions get it */
     /* Called once, when none of the other functions will be called any more: in verge_scope_remove_panel or, for panels
      * that are left, in verge_scope_destroy. */
     void (*release)(void *context);

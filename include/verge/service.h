@@ -53,7 +53,7 @@ typedef struct verge_service verge_service;
 typedef struct verge_worker verge_worker;
 
 enum {
-    VERGE_WORKER_COUNT_MAX = 255, /* of one service, at one time */
+    VERGE_WORKER_COUNT_MAX = 255, /* workers of one service at one time */
 };
 
 /* What a callback is told. */
@@ -62,7 +62,7 @@ typedef struct verge_firing {
     verge_worker *worker;
     verge_timer timer;
     void *argument;
-    uint64_t scheduled_ns; /* its deadline */
+    uint64_t scheduled_ns; /* the deadline of the timer */
     uint64_t actual_ns;    /* when the pass began or, if later, when the callback before this one had returned */
     uint64_t missed;       /* periodic timers: ticks since the last callback that will not be made up for */
 } verge_firing;
@@ -90,12 +90,12 @@ typedef struct verge_service_options {
         precision_ns; /* a power of two, at most 2^40; a timer runs at the first multiple at or after its deadline */
     uint64_t resolution_ns;  /* the metronome publishes the time at most once in this many ns; 1 to 2^40 */
     verge_clock clock;       /* now_ns NULL: monotonic */
-    size_t timer_cap;        /* how many timers may exist at one time, then -ENOSPC; 0: no cap */
+    size_t timer_cap;        /* how many timers may exist at one time; further starts return -ENOSPC. 0: no cap */
     size_t batch;            /* how many callbacks one pass may run */
     uint64_t stuck_after_ns; /* a callback that runs so long is reported, and another worker runs the timers that wait
                                 for it; 0: callbacks are not watched */
     void (*on_stuck)(void *context,
-                     const verge_stuck *stuck); /* may be NULL; on the metronome's or a worker's thread */
+                     const verge_stuck *stuck); /* may be NULL; called on the metronome's or a worker's thread */
     void *on_stuck_context;
     const verge_allocator *allocator; /* NULL: verge_allocator_default(). It must be thread-safe */
 } verge_service_options;
@@ -189,7 +189,7 @@ typedef struct verge_start_options {
                                      service ends, as a string literal does. NULL: the name of the callback */
 } verge_start_options;
 
-/* Starts a timer with options. Errors as above. */
+/* Starts a timer with options. The errors are those of verge_service_start. */
 VERGE_API VERGE_MUST_USE int verge_service_start_with(verge_service *service, const verge_start_options *options,
                                                       verge_timer *ret_timer);
 
@@ -243,8 +243,8 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
  * Ends a worker. Its timers go to the other workers: overdue timers first, in the order of their deadlines. If there is
  * no other worker, they wait until one joins. Handles and deadlines stay. In one of the worker's own callbacks, the
  * call takes effect when the callback has returned. If the thread of the worker has died, another thread may call it.
- * -EPERM: the worker is bound to another thread that lives (run_once returns the same). To end such a worker, set a
- * flag that its loop checks, and call verge_worker_interrupt.
+ * -EPERM: the worker is bound to another thread that lives (run_once returns -EPERM then, too). To end such a worker,
+ * set a flag that its loop checks, and call verge_worker_interrupt.
  */
 VERGE_API int verge_worker_leave(verge_worker *worker);
 
@@ -287,12 +287,12 @@ typedef struct verge_service_stats {
     uint64_t cancelled_remotely; /* by other threads */
     uint64_t reset;
     uint64_t migrated;    /* timers that changed their worker */
-    uint64_t rescued;     /* of them, those of a worker that was stuck */
+    uint64_t rescued;     /* of the migrated timers, those of a worker that was stuck */
     uint64_t orphans;     /* timers without a worker, now */
     uint64_t stuck;       /* callbacks that ran too long */
     uint64_t linked;      /* nodes in the wheels of all workers, now: usually one for each timer */
-    uint64_t idle;        /* of them, about how many belong to no timer */
-    uint64_t nodes_moved; /* from one level of a wheel to a lower one */
+    uint64_t idle;        /* about how many of the linked nodes belong to no timer */
+    uint64_t nodes_moved; /* nodes that moved from one level of a wheel to a lower one */
     uint64_t wakeups;     /* of workers that slept */
     uint64_t metronome_ticks;
     uint64_t clock_reads; /* by workers, in passes */

@@ -70,9 +70,9 @@ typedef struct verge_case {
  * deadline.
  *
  * Conditions: all conditions in a select must have the same mutex, and the calling task must hold it (otherwise
- * -EPERM). The select unlocks it while it waits, and locks it again before it returns. (-EOWNERDEAD: it could not, as a
- * lost task holds the mutex. The call of a case may have been made.) A condition always has to wait: it does not
- * remember earlier signals.
+ * -EPERM). The select unlocks it while it waits, and locks it again before it returns. (-EOWNERDEAD: the select could
+ * not lock it, because a lost task holds the mutex. The call of a case may have been made.) A condition always has to
+ * wait: it does not remember earlier signals.
  */
 VERGE_API VERGE_MUST_USE int verge_select(verge_case *cases, size_t count, uint64_t deadline_ns);
 
@@ -108,7 +108,8 @@ VERGE_API verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t *pos
  *                         cancelled, and verge_group_wait returns that value. If several do, the first value counts.
  *   P3 inheritance        a task of a group has the deadline of the scope in which it was spawned, and cannot pop it.
  *                         If the task in verge_group_wait is cancelled, or its deadline comes, the tasks of the group
- *                         are cancelled. If it is cancelled earlier, they are cancelled when it calls verge_group_wait.
+ *                         are cancelled. If that task is cancelled earlier, the tasks of the group are cancelled when
+ *                         it calls verge_group_wait.
  *
  * The task that began a group must wait for it before it returns from the function that has the group as a local
  * variable. A task of a group has no handle, and is freed when it has ended. So a group can live as long as a server.
@@ -126,15 +127,15 @@ typedef struct verge_group {
 
 VERGE_API int verge_group_begin(verge_group *group);
 
-/* A new task of the group, on the worker of the calling task. verge_spawn_with has further options, and the same
+/* Spawns a task of the group, on the worker of the calling task. verge_spawn_with has further options, and the same
  * errors. -EPERM: the calling task neither began the group nor belongs to it. -ECANCELED: the calling task is
  * cancelled, or the group has failed. */
 VERGE_API VERGE_MUST_USE int verge_group_spawn(verge_group *group, verge_task_function function, void *argument);
 
 /* Waits until all tasks of the group have ended, however long they take. Returns 0, or what made the group fail first:
  * a task's negative value, -ECANCELED, -ETIMEDOUT, -EOWNERDEAD if a task was lost (T8), or -ENOMEM if there was no
- * memory for the timer of the deadline. The group is over then, and may begin anew. -EPERM: another task began it. A
- * deadline of 0 is no try (P1): the tasks that are left are cancelled at once. */
+ * memory for the timer of the deadline. The group is over then, and may begin anew. -EPERM: another task began the
+ * group. A deadline of 0 is no try (P1): the tasks that are left are cancelled at once. */
 VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group, uint64_t deadline_ns);
 
 /* Cancels all tasks of the group. Spawning one more then returns -ECANCELED. From any thread, until the group is
@@ -176,7 +177,7 @@ typedef struct verge_rwlock {
 VERGE_API VERGE_MUST_USE int verge_rwlock_read(verge_rwlock *lock, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_rwlock_write(verge_rwlock *lock, uint64_t deadline_ns);
 
-/* Ends the caller's read or write. -EPERM: it is not locked, or somebody else is the writer. */
+/* Ends the caller's read or write. -EPERM: nobody holds the lock, or somebody else is the writer. */
 VERGE_API int verge_rwlock_unlock(verge_rwlock *lock);
 
 /* ---- once: calls a function until it has succeeded, once for all callers. Zeroed memory: not done yet ---- */

@@ -84,13 +84,13 @@ typedef intptr_t (*verge_task_function)(void *argument);
 
 typedef enum verge_backend {
     VERGE_BACKEND_AUTO = 0, /* the one that the environment variable VERGE_BACKEND names (io_uring, epoll), or else
-                               io_uring if it is available, or else epoll. An unknown name: -EINVAL by create */
+                               io_uring if it is available, or else epoll. Create returns -EINVAL for other names */
     VERGE_BACKEND_IO_URING,
     VERGE_BACKEND_EPOLL,
 } verge_backend;
 
 enum {
-    VERGE_RUNTIME_WORKERS_MAX = 250, /* all that a runtime ever had, counting those that retired */
+    VERGE_RUNTIME_WORKERS_MAX = 250, /* workers that a runtime ever had, counting those that retired */
 };
 
 #define VERGE_STACK_SIZE_DEFAULT ((size_t)(64 << 10))
@@ -118,7 +118,7 @@ typedef struct verge_runtime_options {
     uint64_t precision_ns;             /* of sleeps and deadlines; a power of two */
     size_t stack_size;                 /* at least so many bytes are usable by a task */
     size_t task_count_max;             /* at one time; spawning more returns -ENOSPC. 0: no limit */
-    const verge_allocator *allocator;  /* NULL: verge_allocator_default(); any thread may call it. Stacks are mapped */
+    const verge_allocator *allocator;  /* NULL: verge_allocator_default(). Any thread may call it. Not for stacks */
     bool check_deadlines;              /* see below */
     bool report_overflow;    /* a task that overflows its stack is named on stderr, before the process ends (T6) */
     int dump_signal;         /* while tasks run, this signal causes a verge_runtime_dump to dump_fd; 0: none */
@@ -176,8 +176,8 @@ VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_tas
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
 /* If tasks are left, it first cancels them and runs them to their end. -EBUSY: run has not returned, or a scope shows
- * the runtime (verge/scope.h). -EDEADLK: as run; what is left waits in calls that cannot be cancelled. After this and
- * the other errors of run (-EAGAIN, ...), nothing was freed. NULL is allowed. */
+ * the runtime (verge/scope.h). -EDEADLK: as for run; the tasks that are left wait in calls that cannot be cancelled.
+ * After this and the other errors of run (-EAGAIN, ...), nothing was freed. NULL is allowed. */
 VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*
@@ -218,7 +218,7 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
 /*
  * Writes to a descriptor, as text for people, what every task does: its name and function, its worker, and whether it
  * runs, is ready or waits. For a task that waits: what for (a descriptor, a mutex by its address, ...), for how long,
- * its deadline, and the return addresses on its stack, for addr2line. They are found by frame pointers: without
+ * its deadline, and the return addresses on its stack, for addr2line. These are found by frame pointers: without
  * -fno-omit-frame-pointer the list ends early. A running task has no return addresses, unless it is the caller.
  *
  * runtime NULL: that of the calling task. Call it from any thread, but not in a signal handler; the option dump_signal
@@ -238,7 +238,7 @@ VERGE_API int verge_runtime_dump(verge_runtime *runtime, int fd);
 #define VERGE_WORKER_HERE (UINT32_MAX - 1) /* the worker of the calling task; outside of tasks: as VERGE_WORKER_ANY */
 
 /*
- * A new task, on the worker of the calling task, from where an idle worker may take it. verge_spawn_with has further
+ * Spawns a task on the worker of the calling task. An idle worker may take it from there. verge_spawn_with has further
  * options, and can be called from outside of tasks.
  *
  * Each task must be joined once or detached once. ret_task NULL: it is detached from the start. The task begins when
@@ -262,9 +262,10 @@ typedef struct verge_spawn_options {
 
 VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size);
 
-/* As verge_spawn, with options, and from any thread. -EPERM: the calling task neither began the group nor belongs to
- * it, or outside of tasks there is no runtime. The others are for a task of a group. -ECANCELED: the calling task is
- * cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the runtime is not that of the calling task. */
+/* As verge_spawn, with options, and from any thread. -EPERM: outside of tasks, options->runtime is NULL. If the options
+ * have a group: -EPERM also if the caller is not a task that began the group or belongs to it. -ECANCELED: the calling
+ * task is cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the runtime is not that of the calling
+ * task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
 /* As the deadline of verge_task_join, verge_mutex_lock and verge_once_do: the call waits for as long as it takes, and
@@ -282,7 +283,7 @@ VERGE_API VERGE_MUST_USE int verge_task_join(verge_task *task, intptr_t *ret_res
  * any thread. */
 VERGE_API int verge_task_detach(verge_task *task);
 
-/* See T4. From any thread, while the handle is valid. */
+/* Cancels a task (T4). From any thread, while the handle is valid. */
 VERGE_API int verge_task_cancel(verge_task *task);
 
 /* Lets other tasks of this worker run. I/O and timers have their turn after 64 switches at most. Does not wait. */

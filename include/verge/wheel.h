@@ -121,14 +121,14 @@ VERGE_API int verge_timeout_cancel(verge_wheel *wheel, verge_timeout *timeout);
 typedef enum verge_order {
     VERGE_ORDER_ANY = 0,  /* unspecified; the fastest */
     VERGE_ORDER_FIFO,     /* in the order in which they were last started or reset */
-    VERGE_ORDER_DEADLINE, /* by deadline; equal ones as in FIFO */
+    VERGE_ORDER_DEADLINE, /* by deadline; timers with equal deadlines as in FIFO */
 } verge_order;
 
 /* What start and reset do with a deadline in the past. */
 typedef enum verge_past {
     VERGE_PAST_FIRES = 0,   /* accept it: the next poll returns the timer */
-    VERGE_PAST_SINCE_START, /* -EINVAL if it is 0 or before the wheel's start; otherwise as above */
-    VERGE_PAST_REJECTED,    /* -EINVAL if it is before the interval that contains now */
+    VERGE_PAST_SINCE_START, /* return -EINVAL if it is 0 or before the wheel's start; otherwise accept it */
+    VERGE_PAST_REJECTED,    /* return -EINVAL if it is before the interval that contains now */
 } verge_past;
 
 enum {
@@ -293,9 +293,9 @@ VERGE_API uint64_t verge_timeout_deadline(const verge_timeout *timeout);
 VERGE_API bool verge_wheel_has_backlog(const verge_wheel *wheel);
 
 /*
- * The earliest pending deadline; VERGE_NEVER if there is none, now if there is a backlog. The wheel remembers it, and
- * searches again only after that timer has ended or moved. The search looks at the first slot of each level; in a
- * coarse wheel, at each slot that may hold the timer.
+ * The earliest pending deadline; VERGE_NEVER if there is none, now if there is a backlog. The wheel remembers this
+ * deadline, and searches again only after a timer with this deadline has ended or moved. The search looks at the first
+ * slot of each level; in a coarse wheel, at each slot that may hold the timer.
  */
 VERGE_API uint64_t verge_wheel_next_deadline(verge_wheel *wheel);
 
