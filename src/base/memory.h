@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/memory.h - blocks of memory of an allocator, and their sizes. */
+/* base/memory.h - allocates, resizes and releases blocks of memory by a verge_allocator. */
 #ifndef VERGE_SRC_BASE_MEMORY_H
 #define VERGE_SRC_BASE_MEMORY_H
 

@@ -182,7 +182,7 @@ typedef struct verge__keeper {
     uint64_t scan_at_ns;
     uint64_t scan_all_at_ns;   /* until then, the regular scans leave out timers that were due long ago (PostgreSQL) */
     uint64_t control_revision; /* of the settings in `controls` */
-    uint32_t scan_rows;        /* the most rows of one page */
+    uint32_t scan_rows;        /* the most rows that one query of a scan reads */
     bool is_scan_slow;         /* scans of all rows take long, so they are made in pieces */
     uint64_t read_until_ns;    /* store time up to which the window was read; R in keeper.c */
     bool scan_now;             /* set by any thread, to ask for a scan of all rows */

@@ -104,7 +104,7 @@ typedef struct verge__operation {
     bool has_result;   /* io_uring: the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
     bool was_blocking; /* CONNECT: O_NONBLOCK must be removed from the file at the end */
-    bool never_waits;  /* it is_over, but is not cancelled, because it is done soon */
+    bool never_waits;  /* with is_over: the operation is not cancelled, because it is done soon */
     bool is_send;      /* WRITE, WRITEV: the file is a socket (examine.h) */
     int send_flags;
 

@@ -37,7 +37,7 @@ typedef struct verge__reactor {
     const verge__reactor_type *type;
     const verge_allocator *allocator;
     verge__list done;     /* operations that the next wait returns */
-    size_t pending_count; /* submitted and not yet in done */
+    size_t pending_count; /* operations that were submitted and are not in `done` yet */
     int wake_fd;          /* an eventfd */
     uint64_t wake_count;  /* the buffer for reading wake_fd */
     int error;            /* why the reactor has failed; 0: it has not */

@@ -54,7 +54,7 @@ typedef struct verge__source_view {
 
 /* What a worker did for a source, in about the last ten seconds. */
 typedef struct verge__seat_source {
-    float time_ns;         /* in its callbacks */
+    float time_ns;         /* spent in callbacks of the source */
     float late;            /* callbacks that began VERGE__LATE_NS late, or later */
     uint32_t late_counted; /* how many late callbacks were counted up to the last look */
 } verge__seat_source;

@@ -75,7 +75,7 @@ bool verge__service_source_free(verge_service *service, uint32_t source);
 typedef struct verge__source_counts {
     uint64_t started, cancelled, fired;
     uint64_t ended;   /* firings that were the last of their timer */
-    uint64_t time_ns; /* in callbacks */
+    uint64_t time_ns; /* spent in callbacks */
 } verge__source_counts;
 
 /* At each new value of `look`, every worker takes a picture in its next pass. The first value after 0 also wakes the

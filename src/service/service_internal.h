@@ -94,7 +94,7 @@ typedef struct verge__shown {
     uint64_t look_seen;                /* the service's `look`, as of the worker's last pass; its thread only */
     _Atomic(verge__samples *) samples; /* NULL: nobody has looked yet */
     _Atomic uint32_t weight;           /* of a sample: a power of two */
-    _Atomic uint32_t starts_left;      /* events of which samples are still to be taken */
+    _Atomic uint32_t starts_left;      /* samples are taken of so many more starts; below: of cancels, of firings */
     _Atomic uint32_t cancels_left;
     _Atomic uint32_t fires_left;
 } verge__shown;
@@ -130,16 +130,16 @@ struct verge_worker {
      * wave. The timers of the tick that was taken last are in the calendar's due_slot. */
     verge__node *late[2];
     uint8_t late_list;
-    uint64_t wave_end;       /* ticks from here on belong to the next wave (pass.c) */
+    uint64_t wave_end;       /* ticks from this one on belong to the next wave (pass.c) */
     verge__chain incoming;   /* taken from the inbox, but not handled yet */
     uint32_t received_count; /* records that the worker took from its inbox since it last went to sleep */
     verge__chain overdue;  /* timers from the inbox that came too late for their tick, in the order in which they run */
     uint32_t overdue_left; /* how many records of `overdue` belong to this wave */
     uint64_t now_ns;       /* when the last pass began or, if later, its last callback returned */
-    uint64_t rescued_ns;   /* the latest now_ns of other workers when they took ticks here (rescue.c) */
+    uint64_t rescued_ns;   /* the latest now_ns of other workers when they took ticks of this one (rescue.c) */
     uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
     uint32_t same_count;   /* reads of this same published_ns, since the worker last read the clock */
-    uint32_t busy_count;   /* reads of the time, since it last waited or wanted the metronome */
+    uint32_t busy_count;   /* reads of the time, since the worker last waited or wanted the metronome */
     void (*wake)(void *context);
     void *wake_context;
     uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
@@ -153,15 +153,15 @@ struct verge_worker {
 
     /* ---- for any thread ---- */
     _Alignas(VERGE__CACHE_LINE) verge__inbox inbox;
-    _Atomic bool has_living_thread; /* bound to a living thread; other threads must not make it leave */
-    _Atomic uint64_t wait_until_ns; /* park.h */
-    _Atomic uint32_t signal;        /* park.h */
+    _Atomic bool has_living_thread; /* the worker is bound to a living thread: no other thread may make it leave */
+    _Atomic uint64_t wait_until_ns; /* until when the worker sleeps, or VERGE__AWAKE and the like (park.h) */
+    _Atomic uint32_t signal;        /* the word on which the worker sleeps (park.h) */
     _Atomic uint32_t seat_state;    /* verge__seat_state */
-    _Atomic uint32_t turn;          /* turn.h */
+    _Atomic uint32_t turn;          /* whether a thread holds the turn: VERGE__TURN_HELD and so on (turn.h) */
     _Atomic bool is_to_retire;      /* the service wants this thread to leave */
     _Atomic bool is_interrupted;
     _Atomic bool has_made_a_pass;
-    _Atomic uint64_t next_ns;           /* when it will have something to do, as of its last pass */
+    _Atomic uint64_t next_ns;           /* when the worker will have something to do, as of its last pass */
     _Atomic uint64_t callback_since_ns; /* when the current callback began; 0: none, or not watched */
     _Atomic uint64_t running;           /* the timer whose callback runs; 0: none */
     _Atomic uint32_t returns;           /* grows when threads that wait for a timer are released (park.h) */
@@ -216,7 +216,7 @@ struct verge_service {
     /* sources.h */
     _Alignas(VERGE__CACHE_LINE) _Atomic uint64_t look;
     _Atomic bool is_in_scope;     /* a scope shows the service */
-    _Atomic int32_t outside_left; /* events of which samples are still to be taken, of threads that are no workers */
+    _Atomic int32_t outside_left; /* samples are taken of so many more events of threads that are no workers */
     _Atomic uint32_t outside_weight;
     _Atomic(verge__samples *) outside_samples;
     verge__sources sources;

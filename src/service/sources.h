@@ -66,7 +66,7 @@ typedef struct verge__sources {
 typedef struct verge__source_samples {
     _Atomic uint64_t started, cancelled, fired;
     _Atomic uint64_t ended;   /* how many of `fired` were the last firing of their timer */
-    _Atomic uint64_t time_ns; /* in callbacks */
+    _Atomic uint64_t time_ns; /* spent in callbacks */
     _Atomic uint32_t late[VERGE__LATE_BUCKET_COUNT];
 } verge__source_samples;
 

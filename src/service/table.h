@@ -46,7 +46,7 @@ typedef struct verge__table_group {
 
 typedef struct verge__table {
     verge__table_group first_group; /* for the first 8 million records, which are found with one step less */
-    _Atomic uint32_t fresh;         /* indexes from here on were never handed out */
+    _Atomic uint32_t fresh;         /* indexes from this one on were never handed out */
     _Atomic(verge__table_group *) groups[VERGE__TABLE_GROUPS];
     pthread_mutex_t lock;      /* for pool, pool_count and next */
     uint32_t pool;             /* the first free record of the pool, which is linked to the others */

@@ -14,7 +14,7 @@
 typedef struct verge__blocking_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;    /* calls are queued, or the pool closes */
-    pthread_cond_t changed; /* a call is done that stops_all (blocking.c), or a thread has ended */
+    pthread_cond_t changed; /* a call with `stops_all` (blocking.c) is done, or a thread has ended */
     verge__list queue;      /* calls, the oldest first */
     uint32_t queued_count;
     uint32_t thread_count;

@@ -29,8 +29,8 @@ typedef struct verge__searching {
     bool is_mine; /* this runner is the one that searches */
     bool has_napped;
     uint32_t patience;           /* how many times it looks again before it sleeps */
-    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found many */
-    uint32_t heads;              /* the sum of the others' ring heads, when it last looked */
+    uint64_t nap_ns;             /* how long it napped last; 0: it has not napped since it found many tasks */
+    uint32_t heads;              /* the sum of the ring heads of the other runners, when it last looked */
     const verge__runner *few_of; /* the runner whose few tasks this one left alone before the nap */
     uint32_t few_head;           /* the head of the ring of few_of at that time */
 } verge__searching;
@@ -44,7 +44,7 @@ typedef struct verge__runner {
     verge_task *running;
     verge__task_queue ready;
     verge_task *handed_over;  /* the task that waited for one which has just ended: it runs next (share.c) */
-    _Atomic int resumes_left; /* in this round; observe.c reads it */
+    _Atomic int resumes_left; /* how many tasks it may still resume in this round; observe.c reads this */
     uint64_t round_ns;        /* when this round began, as its timers saw it */
     bool has_others;          /* a copy of `shares`, for its own thread */
     bool ring_is_next;
@@ -60,7 +60,7 @@ typedef struct verge__runner {
     verge__searching search;
 
     /* From any thread. */
-    verge_task *_Atomic inbox; /* linked, the last posted first; or verge__inbox_closed (queue.h) */
+    verge_task *_Atomic inbox; /* linked tasks, the last posted first; or verge__inbox_closed (queue.h) */
     _Atomic bool is_waiting;   /* in the reactor; a thread that has something for the runner wakes it */
     _Atomic bool attention;    /* something has changed that the loop must see (verge__runner_alert) */
     _Atomic bool is_retiring;

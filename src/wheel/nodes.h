@@ -51,7 +51,7 @@ _Static_assert(sizeof(verge__timer_node) <= sizeof(verge_timeout), "a timeout is
 typedef struct VERGE__MAY_ALIAS verge__table_node {
     verge__timer_node timer;
     void *data;        /* of a free node: the next free one of its slab */
-    uint64_t sequence; /* only in ordered wheels: see `stride` */
+    uint64_t sequence; /* only in ordered wheels (`stride`): the number of the call that set the timer last */
 } verge__table_node;
 
 typedef struct verge__slab {
