@@ -230,7 +230,7 @@ typedef struct verge__store {
     /* P4, in a transaction. take deletes and visits rows that are due and whose shard still has the epoch. claim keeps
      * and visits such rows, and gives them another attempt, revision and due time; the visit shows the new revision,
      * but the old attempt and due time. Both leave out rows that another transaction has locked. complete deletes
-     * claimed rows whose revision has not changed. Outcomes: 0, -ENOENT. */
+     * claimed rows whose revision has not changed: outcome 0. For other rows, the outcome is -ENOENT. */
     int (*take)(verge__connection *connection, const verge__target *targets, size_t count, verge__visit_row visit,
                 void *context);
     int (*claim)(verge__connection *connection, const verge__target *targets, size_t count, const uint64_t *run_ns,
