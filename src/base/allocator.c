@@ -24,10 +24,10 @@
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
     WORTH_A_CALL_BYTES = 16384,
-    HOST_ALIGNMENT_MAX = 4096, /* a greater one asks for huge pages, which a host's malloc does not know */
+    HOST_ALIGNMENT_MAX = 4096, /* a greater alignment asks for huge pages, which a host's malloc does not know */
 };
 
-#if defined(_WIN32) /* it has no aligned_alloc: its free() could not release such a block */
+#if defined(_WIN32) /* Windows has no aligned_alloc, since its free() could not release such a block */
 
 static void *default_allocate(void *context, size_t size, size_t alignment) {
     (void)context;

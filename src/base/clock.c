@@ -13,10 +13,10 @@ static const uint64_t time_last_ns = VERGE_NEVER - 1;
 
 #if defined(_WIN32)
 
-/* As in <windows.h>, which is large and has many names. */
+/* Declared as in <windows.h>, which is not included, as it is large and defines many names. */
 __declspec(dllimport) int __stdcall QueryPerformanceCounter(int64_t *ret_count);
 __declspec(dllimport) int __stdcall QueryPerformanceFrequency(int64_t *ret_per_second);
-__declspec(dllimport) void __stdcall GetSystemTimeAsFileTime(uint64_t *ret_time); /* of 100 ns, since 1601 */
+__declspec(dllimport) void __stdcall GetSystemTimeAsFileTime(uint64_t *ret_time); /* in units of 100 ns, since 1601 */
 
 static uint64_t monotonic_now(void *context) {
     (void)context;

@@ -8,13 +8,13 @@
 
 #include "verge/base.h"
 
-/* For errors that come from the system. */
+/* The sentence for an error that verge only passes on from the system. */
 static const char *of_the_system(int error) {
     const char *sentence = NULL;
     (void)error;
 #if defined(__GLIBC__)
 #if __GLIBC_PREREQ(2, 32)
-    sentence = error < -INT_MAX ? NULL : strerrordesc_np(-error); /* unlike strerror, constant */
+    sentence = error < -INT_MAX ? NULL : strerrordesc_np(-error); /* a constant, unlike the text of strerror */
 #endif
 #endif
     return sentence != NULL ? sentence : "an error without a sentence of its own";
@@ -24,7 +24,7 @@ const char *verge_strerror(int error) {
     if (error == VERGE_RUNNING) { /* and not EPERM, which is the same number */
         return "not an error: the callback or handler is running now";
     }
-    /* Negative, because -INT_MIN does not fit into an int. */
+    /* The error is made negative, not positive, because -INT_MIN does not fit into an int. */
     switch (error > 0 ? -error : error) {
     case 0:
         return "success";

@@ -44,7 +44,7 @@ void verge__go_outside(verge__one_thread *one_thread) {
     atomic_store_explicit(&one_thread->inside, NULL, memory_order_relaxed);
 }
 
-/* The thread may be another one than before the call: a task may have moved. */
+/* The thread may not be the one that went outside: a task may have moved to another thread meanwhile. */
 void verge__come_back(verge__one_thread *one_thread) {
     (void)verge__enter(one_thread);
 }

@@ -27,14 +27,15 @@ int verge__thread_create(pthread_t *ret_thread, void *(*function)(void *argument
 
 #define THREADS_FOLDER "/proc/self/task"
 
-/* The folder of threads has as many links as there are threads, and two of its own. 0: it cannot be read. */
+/* Counts the threads of the process: the folder of threads has one link for each, and two of its own. Returns 0 if the
+ * folder cannot be read. */
 static uint64_t count_threads(void) {
     const uint64_t own_links = 2;
     struct stat status;
     return stat(THREADS_FOLDER, &status) == 0 && status.st_nlink > own_links ? status.st_nlink - own_links : 0;
 }
 
-/* The kernel calls its threads iou-wrk-... and iou-sqp-... */
+/* Whether a thread belongs to io_uring: the kernel names these threads iou-wrk-... and iou-sqp-... */
 static bool is_of_kernel(const char *id) {
     char path[sizeof(THREADS_FOLDER) + 32];
     char name[4] = "";
@@ -65,6 +66,7 @@ bool verge__thread_count_is(uint32_t count) {
     if (count_threads() == count) {
         return true;
     }
-    const uint64_t of_kernel = count_threads_of_kernel(); /* if one of them ends now, the counts differ */
+    const uint64_t of_kernel =
+        count_threads_of_kernel(); /* if one of these threads ends now, the counts below differ */
     return of_kernel != 0 && count_threads() == count + of_kernel;
 }

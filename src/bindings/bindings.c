@@ -12,7 +12,7 @@ struct row {
     const char *field; /* NULL: this row is for the struct itself */
     uint32_t offset;
     uint16_t size;
-    bool is_zeroed; /* of options: their defaults are zero, and they have no init function */
+    bool is_zeroed; /* a struct of options that has no init function, because all defaults are zero */
 };
 
 #define TYPE(type) ROW(#type, NULL, 0, sizeof(type), false)

@@ -72,7 +72,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position) {
     uint32_t words = (level->mask >> 6) + 1;
     uint32_t word = from >> 6;
     uint64_t bits = level->occupied[word] & (UINT64_MAX << (from & 63));
-    for (uint32_t i = 0; bits == 0; i++) { /* all words, and the first one again */
+    for (uint32_t i = 0; bits == 0; i++) { /* looks at all words, and at the first one again */
         if (i == words) {
             return VERGE__NO_TICK;
         }
@@ -118,8 +118,8 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
     verge__level *level = &calendar->levels[k];
     verge__node **lanes = verge__level_slot(level, position);
     uint32_t slot = (uint32_t)position & level->mask;
-    verge__node **heads[VERGE__LANES_MAX]; /* of the lanes that have nodes left */
-    verge__node *nodes[VERGE__LANES_MAX];  /* the next node of each; the heads are written at the end */
+    verge__node **heads[VERGE__LANES_MAX]; /* the heads of the lanes that have nodes left */
+    verge__node *nodes[VERGE__LANES_MAX];  /* the next node of each of these lanes; the heads are written at the end */
     uint32_t lane_count = 0;
     size_t moved = 0;
     size_t limit = max < *budget ? max : *budget;
@@ -137,7 +137,7 @@ static bool drain(verge__calendar *calendar, size_t k, uint64_t position, size_t
         if (VERGE__LIKELY(next != NULL)) {
             VERGE__PREFETCH_WRITE(next);
             nodes[lane++] = next;
-        } else { /* the last lane takes the place of this one */
+        } else { /* this lane is empty: the last lane takes its place in the arrays */
             *heads[lane] = NULL;
             lane_count--;
             heads[lane] = heads[lane_count];
@@ -180,7 +180,7 @@ bool verge__calendar_open_cursor(verge__calendar *calendar, size_t *budget) {
  * approaches its start: `nodes` nodes at a time, every `interval` ticks.
  */
 typedef struct portion {
-    size_t nodes; /* 0: the slot has few nodes */
+    size_t nodes; /* 0: the slot has too few nodes for portions */
     uint64_t interval;
 } portion;
 
@@ -193,7 +193,7 @@ static portion next_portion(const verge__calendar *calendar, const verge__level 
     }
     uint64_t portions = (count - 1) / VERGE__PORTION + 1;
     uint64_t interval = left > portions ? left / portions : 1;
-    uint64_t visits = (left - 1) / interval + 1; /* this one included */
+    uint64_t visits = (left - 1) / interval + 1; /* how often a portion is moved until then, this time included */
     return (portion){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
 }
 

@@ -108,8 +108,8 @@ void verge__histogram_record_once(verge_histogram *histogram, uint64_t value) {
 }
 
 void verge_histogram_add(verge_histogram *into, const verge_histogram *from) {
-    /* Read the buckets before the other fields: then these have at least the values of the buckets. Write the buckets
-     * last, so that no reader sees a value in a bucket before it is in the other fields. */
+    /* Read the buckets before the other fields: then the other fields include at least the values in the buckets. Write
+     * the buckets last, so that no reader sees a value in a bucket before it is in the other fields. */
     uint64_t counts[VERGE_HISTOGRAM_BUCKET_COUNT];
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         counts[i] = load_bucket(&from->buckets[i]);

@@ -41,7 +41,7 @@ static uint64_t effective_tolerance(const verge_interval *interval) {
     return min_u64(interval->tolerance_ns, interval->period_ns / 2);
 }
 
-/* How many of the overdue + 1 ticks that are due the policy leaves out. */
+/* Returns how many ticks the policy leaves out, of the overdue + 1 ticks that are due. */
 static uint64_t missed_of(const verge_interval *interval, uint64_t overdue) {
     if (interval->policy != VERGE_INTERVAL_BURST) {
         return overdue;

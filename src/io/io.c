@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of verge/io.h. Each fills an operation on its stack, and waits for it. */
+/* The calls of verge/io.h. Each call fills an operation on its stack, and waits for the operation. */
 #define _GNU_SOURCE
 
 #include "verge/io.h"
@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <poll.h>
 
-/* The most that the kernel transfers at once. */
+/* The most bytes that the kernel transfers in one call. */
 static const size_t transfer_size_max = 0x7ffff000;
 
 static int run(verge__operation *operation, uint64_t deadline_ns) {
@@ -37,7 +37,8 @@ static bool is_no_buffer(const void *buffer, size_t size) {
 
 /*
  * With MSG_PEEK, MSG_WAITALL is dropped: each attempt would return the same bytes. With MSG_OOB and MSG_ERRQUEUE,
- * MSG_DONTWAIT is added: recv(2) does not wait for these either, and readiness says nothing about them.
+ * MSG_DONTWAIT is added: recv(2) does not wait for out-of-band data and errors either, and readiness says nothing about
+ * them.
  */
 static uint32_t flags_to_receive(int flags) {
     if ((flags & MSG_PEEK) != 0) {
@@ -126,7 +127,7 @@ ptrdiff_t verge_writev(int fd, const struct iovec *parts, int part_count, uint64
     return transfer_parts(VERGE__WRITEV, fd, parts, part_count, deadline_ns);
 }
 
-/* ---- all of it ---- */
+/* ---- transfers of a whole buffer ---- */
 
 static int transfer_all(verge__operation_kind kind, int fd, const void *buffer, size_t size, int flags,
                         size_t *ret_size, uint64_t deadline_ns) {

@@ -77,11 +77,11 @@ int verge_wait_process(pid_t pid, int *ret_status, uint64_t deadline_ns) {
 
 /* A pipe to or from the program, and the memory at this end of it. */
 typedef struct process_stream {
-    int near, far; /* the end of this process, and that of the program; NONE: closed */
+    int near, far; /* near: the end of this process; far: that of the program; NONE: closed */
     char *memory;
     size_t size;
     size_t done;      /* how many bytes of the memory were written to the pipe, or read from it */
-    uint64_t dropped; /* bytes that had no room */
+    uint64_t dropped; /* bytes of output for which the memory had no room */
 } process_stream;
 
 enum { INPUT, OUTPUT, ERRORS, STREAM_COUNT };
@@ -303,8 +303,8 @@ static void end_on_a_thread(running_program *child) {
     }
 }
 
-/* Positive: the program has ended. -ETIMEDOUT, or -ECANCELED if the task is cancelled: it had not ended at the
- * deadline. Another error: the worker's I/O has failed (N5), or there is no memory for a timer. */
+/* Returns a positive number if the program has ended, -ETIMEDOUT if the deadline came first, and -ECANCELED if the task
+ * was cancelled first. Another error: the worker's I/O has failed (N5), or there is no memory for a timer. */
 static int await_end(const running_program *child, uint64_t deadline_ns) {
     verge__operation operation = {.kind = VERGE__POLL, .fd = child->pidfd, .flags = POLLIN, .is_regardless = true};
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);
@@ -370,7 +370,7 @@ static void feed(process_stream *stream) {
     }
 }
 
-/* Reads once from the pipe. True: there was something. */
+/* Reads once from the pipe. Returns whether there was something to read. */
 static bool collect(process_stream *stream) {
     char rest[4096];
     const size_t room = stream->size - stream->done;
@@ -380,7 +380,7 @@ static bool collect(process_stream *stream) {
         return false;
     }
     if (count <= 0) {
-        close_fd(&stream->near); /* the end */
+        close_fd(&stream->near); /* end of the file, or an error */
         return false;
     }
     if (room != 0) {
@@ -455,7 +455,7 @@ static void set_result(const running_program *child, verge_process_result *ret_r
     (void)verge__sized_write(ret_result, &all, sizeof(all));
 }
 
-/* Why the program must not be started; 0: it may. */
+/* Returns the error with which the call ends before the program is started; 0: the program may be started. */
 static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {

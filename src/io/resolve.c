@@ -13,7 +13,7 @@
 /* A query and its texts, in one allocation. It belongs to the thread that resolves, or to the waiting task. */
 typedef struct lookup {
     verge_allocator allocator;
-    size_t size; /* of all */
+    size_t size; /* of the whole allocation */
     const char *node, *service;
     const struct addrinfo *hints;
     struct addrinfo hints_copy;
@@ -38,7 +38,7 @@ static int ask(const char *node, const char *service, const struct addrinfo *hin
     *question = (lookup){.allocator = *allocator, .size = size};
     question->node = copy_text(question->texts, node, node_size);
     question->service = copy_text(question->texts + node_size, service, service_size);
-    if (hints != NULL) { /* getaddrinfo wants 0 in the other fields */
+    if (hints != NULL) { /* getaddrinfo wants the other fields of the hints to be 0 */
         question->hints_copy.ai_flags = hints->ai_flags;
         question->hints_copy.ai_family = hints->ai_family;
         question->hints_copy.ai_socktype = hints->ai_socktype;

@@ -3,7 +3,7 @@
 
 #include "metrics/writer.h"
 
-/* The statistics, and as uint64_t the two numbers that have another type. */
+/* The statistics, and a copy of two of their numbers as uint64_t, because they have another type there. */
 typedef struct figures {
     verge_runtime_stats stats;
     uint64_t workers;

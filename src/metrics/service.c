@@ -5,7 +5,8 @@
 #include "metrics/writer.h"
 #include "service/service_internal.h"
 
-/* The statistics, their number of workers as uint64_t, and how many workers are stuck now. */
+/* The statistics; a copy of their number of workers as uint64_t, because it has another type there; and how many
+ * workers are stuck now. */
 typedef struct figures {
     verge_service_stats stats;
     uint64_t workers;

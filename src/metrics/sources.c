@@ -10,7 +10,7 @@
 #include "service/sources.h"
 #include "service/symbol.h"
 
-#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* a timer that is late by less will run in a moment */
+#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* a timer that is late by less is not counted: it will run in a moment */
 
 enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 
@@ -18,7 +18,7 @@ enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 typedef struct counts {
     uint64_t pending[VERGE__SOURCE_COUNT];
     uint32_t overdue[VERGE__SOURCE_COUNT];
-    uint16_t first[VERGE__SOURCE_COUNT]; /* the first source with the same name */
+    uint16_t first[VERGE__SOURCE_COUNT]; /* for each source, the first one with the same name */
 } counts;
 
 static void count_timers(verge_service *service, counts *counts_) {
@@ -42,7 +42,7 @@ static void count_timers(verge_service *service, counts *counts_) {
     }
 }
 
-/* Copies a label. One that is too long is not cut within a character, of which up to three bytes would be left. */
+/* Copies a label. If it is too long, it is cut between two UTF-8 characters, not within one. */
 static void copy_label(char name[NAME_SIZE], const char *label) {
     const char *end = memchr(label, '\0', NAME_SIZE);
     size_t size = end != NULL ? (size_t)(end - label) : NAME_SIZE - 1;
@@ -56,7 +56,7 @@ static void copy_label(char name[NAME_SIZE], const char *label) {
 }
 
 /* Writes the name of a source. A label may have any bytes, but Prometheus wants UTF-8. If the name is not UTF-8, bytes
- * from 0x80 on become '?', from the left, until the name is. */
+ * from 0x80 on become '?', from left to right, until the rest is UTF-8. */
 static void name_source(const verge_service *service, uint32_t source, char name[NAME_SIZE]) {
     const uint64_t key = verge__source_key(&service->sources, source);
     if (source == VERGE__SOURCE_OTHERS || key == 0) {

@@ -36,7 +36,8 @@ static bool make_nonblocking(int fd) {
     return flags >= 0 && (flags & O_NONBLOCK) == 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* Returns 1, 0, or -1 with errno. A signal may interrupt the call although it does not wait. */
+/* Returns 1 if an event has come, 0 if none has, or -1 with errno. A signal may interrupt poll although it does not
+ * wait. */
 static int is_ready(int fd, short events) {
     struct pollfd poll_fd = {.fd = fd, .events = events};
     return poll(&poll_fd, 1, 0);
@@ -112,7 +113,7 @@ static ssize_t attempt_transfer(verge__operation *op, verge__readiness readiness
         /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. On other files, EINVAL is the
          * result. */
         const int refusal = errno;
-        /* Ask the file again: after the event, another reader may have taken all. */
+        /* Ask the file again: after the event, another reader may have taken all data. */
         const int ready = is_ready(op->fd, (short)verge__operation_readiness(op));
         if (ready > 0) {
             return transfer(op, 0);
@@ -130,7 +131,7 @@ static bool is_stream(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
-/* With MSG_WAITALL, several attempts collect the data. Only streams have that; datagrams ignore the flag. */
+/* With MSG_WAITALL, several attempts collect the data. Only streams have MSG_WAITALL; datagram sockets ignore it. */
 static ssize_t attempt_recv(verge__operation *op) {
     char *buffer = op->transfer.buffer;
     const ssize_t size =

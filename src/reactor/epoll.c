@@ -51,11 +51,11 @@ typedef struct watched_file {
     bool is_tcp;   /* for TCP, a short read means that nothing is left */
     bool naps;
     bool is_steady;        /* its interest in reading is edge-triggered, and stays */
-    bool has_come;         /* V2 */
+    bool has_come;         /* an event came while no operation waited (V2) */
     bool is_unsure;        /* an operation waits, and relies on the steady interest */
     bool is_unsure_listed; /* in the list of unsure descriptors; it may be sure again */
-    int naps_next;         /* a descriptor, or NOBODY */
-    int unsure_next;       /* a descriptor, or NOBODY */
+    int naps_next;         /* the next descriptor in the list of those that nap, or NOBODY */
+    int unsure_next;       /* the next descriptor in the list of unsure ones, or NOBODY */
 } watched_file;
 
 typedef struct epoll_reactor {
@@ -63,11 +63,11 @@ typedef struct epoll_reactor {
     int fd;
     watched_file *files; /* by descriptor */
     size_t file_count;
-    int naps_first;       /* a descriptor that naps, or NOBODY */
+    int naps_first;       /* the first descriptor that naps, or NOBODY */
     uint64_t naps_end_ns; /* when all naps end; on the monotonic clock */
-    int unsure_first;     /* a descriptor that is unsure, or was; or NOBODY */
-    int probe_count;      /* how often it looked for events since all descriptors were made sure */
-    bool is_busy;         /* many events came at once */
+    int unsure_first;     /* the first descriptor that is unsure, or was; or NOBODY */
+    int probe_count;      /* how often the reactor has looked for events since all descriptors were made sure */
+    bool is_busy;         /* the last look for events found many */
 } epoll_reactor;
 
 static epoll_reactor *epoll_of(verge__reactor *reactor) {
@@ -144,8 +144,8 @@ static bool is_tcp(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
 }
 
-/* Whether exactly one operation waits, it is a receive after one that emptied the socket, and the kernel knows this
- * socket. */
+/* Whether all of this holds: exactly one operation waits; it is a receive; the receive before it emptied the socket;
+ * and the kernel knows this socket. */
 static bool can_be_steady(const watched_file *file) {
     const verge__operation *first = verge__operation_of(file->waiting.first);
     return first != NULL && file->is_known && file->is_tcp && first->link.next == NULL && first->kind == VERGE__RECV &&
@@ -196,7 +196,7 @@ static void finish(epoll_reactor *epoll, verge__operation *operation, int32_t re
     verge__reactor_finish(&epoll->reactor, operation, result);
 }
 
-/* If a MSG_WAITALL ends early, it returns what it has collected. */
+/* A receive with MSG_WAITALL that ends early returns the number of bytes that it has collected. */
 static int32_t end_of_wait(const verge__operation *operation, int error) {
     return operation->progress != 0 ? (int32_t)operation->progress : error;
 }
@@ -390,7 +390,7 @@ static int wait_for_kernel(epoll_reactor *epoll, struct epoll_event *events, uin
         .tv_nsec = (long)(timeout_ns % 1000000000),
     };
     const int count = epoll_pwait2(epoll->fd, events, EVENT_BATCH, timeout_ns == VERGE_NEVER ? NULL : &timeout, NULL);
-    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) { /* EPERM: the filter of a container */
+    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) { /* EPERM comes from the filter of a container */
         return count;
     }
     /* Older kernels count milliseconds. Round up, so that nothing is early. */
@@ -414,7 +414,7 @@ static void make_sure(epoll_reactor *epoll) {
     }
 }
 
-/* If some descriptors are unsure, looks first for events that are already there: these may spare make_sure. */
+/* If some descriptors are unsure, looks first for events that are already there: then make_sure may not be needed. */
 static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t timeout_ns) {
     if (epoll->unsure_first != NOBODY) {
         if (epoll->probe_count++ < PROBES_MAX && (epoll->is_busy || timeout_ns == 0)) {

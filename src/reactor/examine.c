@@ -49,8 +49,8 @@ static bool is_regular(int fd, short events) {
            poll(&poll_fd, 1, 0) > 0;
 }
 
-/* For a transfer that is_over. For regular files, sets never_waits. For terminals, pipes and the like, does what can be
- * done at once, by a system call that does not block. */
+/* For a transfer that is_over (operation.h). If the file is regular, sets never_waits. If it is a terminal, a pipe or
+ * the like, transfers what can be transferred at once, by a system call that does not block. */
 static bool examine_late_transfer(verge__operation *operation, int32_t *ret_result) {
     operation->never_waits = is_regular(operation->fd, verge__is_read(operation) ? POLLIN : POLLOUT);
     return !operation->never_waits && verge__attempt(operation, VERGE__READY, ret_result);

@@ -143,7 +143,7 @@ static int open_uring(unsigned entry_count, const verge_allocator *allocator, ve
 #endif
 }
 
-/* The kind that the environment names; AUTO: it names none. False: it names an unknown one. */
+/* Finds the kind of reactor that the environment names; AUTO: it names none. False: it names an unknown one. */
 static bool kind_from_environment(const char *name, verge__reactor_kind *ret_kind) {
     if (name == NULL || *name == '\0') {
         *ret_kind = VERGE__REACTOR_AUTO;

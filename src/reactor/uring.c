@@ -47,8 +47,8 @@ typedef struct uring_reactor {
     verge__list started;
     verge__list cancels;
     verge__list cancelling;
-    uint64_t cancel_again_at_ns; /* 0: not needed */
-    int error;                   /* a lasting error of io_uring_enter */
+    uint64_t cancel_again_at_ns; /* when those in `cancelling` are cancelled again (U3); 0: no need */
+    int error;                   /* a lasting error of io_uring_enter, or 0 */
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before its first attempt (Linux 5.19) */
 } uring_reactor;
@@ -131,7 +131,7 @@ static int set_up(uring_reactor *uring, unsigned entry_count) {
             note_mapped();
             const unsigned needed = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
             error = (params.features & needed) == needed ? try_out(&uring->ring) : -ENOSYS;
-            uring->can_expect_wait = i == 0; /* kernels with these flags have it */
+            uring->can_expect_wait = i == 0; /* kernels that know the first choice of flags can do that */
             if (error != 0) {
                 unmap(&uring->ring);
             }
@@ -307,7 +307,8 @@ static void uring_cancel(verge__reactor *reactor, verge__operation *operation) {
     }
 }
 
-/* True: all that found no room before is in the submission queue now. */
+/* Submits the cancellations and operations that found no room before. Returns whether the submission queue has all of
+ * them now. */
 static bool start_queued(uring_reactor *uring) {
     verge__operation *operation;
     while ((operation = verge__operations_take_first(&uring->cancels)) != NULL) {
@@ -369,9 +370,9 @@ static bool is_interruption(int32_t result) {
 typedef enum next_step { FINISH, TRY, POLL_FIRST, NAP_FIRST } next_step;
 
 /*
- * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), asked for or not. An operation that
- * waits to write is not ready by that, and each further poll would end at once. So the operation naps before it is
- * tried again. The same goes for verge_poll.
+ * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), even if nobody asked for that event. It
+ * does not mean that an operation can write, and each further poll would end at once. So the operation naps before it
+ * is tried again. The same goes for verge_poll.
  */
 static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (operation->naps) {
@@ -389,7 +390,10 @@ static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (is_to_be_waited_for(operation, *result)) {
         return POLL_FIRST;
     }
-    return is_interruption(*result) && operation->kind != VERGE__CLOSE /* it is closed already */ ? TRY : FINISH;
+    return is_interruption(*result) &&
+                   operation->kind != VERGE__CLOSE /* after an interrupted close, the descriptor is closed */
+               ? TRY
+               : FINISH;
 }
 
 /* The poll reported room, but the write found none: for example a datagram for a local socket whose queue is full. To
@@ -472,8 +476,8 @@ static int wait_for_kernel(uring_reactor *uring, uint64_t timeout_ns) {
                                             NULL);
 }
 
-/* The completion queue is empty, but the kernel has completions: of work that waits for this thread, or that
- * overflowed. */
+/* Whether the completion queue is empty although the kernel has completions: of work that waits for this thread, or
+ * completions that overflowed. */
 static bool must_fetch(const uring_reactor *uring) {
     const unsigned flags = __atomic_load_n(uring->ring.sq.kflags, __ATOMIC_RELAXED);
     return (flags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0 && io_uring_cq_ready(&uring->ring) == 0;

@@ -184,7 +184,7 @@ static int read_field(const cron_field *field, word list, verge__explanation why
         }
     }
     if (field->names == weekday_names) {
-        bits = (bits | bits >> 7) & 0x7F; /* 7 is 0 */
+        bits = (bits | bits >> 7) & 0x7F; /* day 7 is day 0 */
     }
     *ret_bits = bits;
     return 0;

@@ -38,8 +38,9 @@ static void insert(verge__clock_change *changes, size_t count, verge__clock_chan
     changes[place] = change;
 }
 
-/* Returns the span of a time at or after `since`, by the rule alone. `passed` is Z3 for `since`. A change may come
- * about a week before or after its year, so the changes of two years before and two years after are computed, too. */
+/* Returns the span of a time at or after `since`, by the rule alone. `passed` is the latest local time that was shown
+ * before `since` (Z3). A change may come about a week before or after its year, so the changes of two years before and
+ * two years after are computed, too. */
 static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int64_t passed, int64_t time) {
     verge__span span = {.begin = since, .end = INT64_MAX, .passed = passed, .offset = rule->offset};
     if (!rule->has_summer) {

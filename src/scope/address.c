@@ -42,7 +42,7 @@ static bool parse_port(const char *text, uint16_t *ret_port) {
     return *end == '\0' && port <= UINT16_MAX;
 }
 
-/* Parses NUMBER:PORT, or PORT for 127.0.0.1. */
+/* Parses NUMBER:PORT, where NUMBER is a numeric address, or PORT alone, which means 127.0.0.1. */
 static int parse_port_of_host(const char *text, verge__address *address) {
     struct sockaddr_in *four = (struct sockaddr_in *)&address->socket.storage;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)&address->socket.storage;

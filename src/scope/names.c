@@ -8,7 +8,7 @@
 #define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */
 #define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just looked up the number (service/sources.h) */
 
-/* ---- new ones ---- */
+/* ---- new sources ---- */
 
 static void find_first(verge__service_view *view, uint32_t index) {
     verge__source_view *source = &view->sources[index];
@@ -25,7 +25,7 @@ static void find_first(verge__service_view *view, uint32_t index) {
 
 static void name_source(verge__service_view *view, uint32_t index, uint64_t key, uint64_t now_ns) {
     verge__source_view *source = &view->sources[index];
-    verge__source_lateness *lateness = source->lateness; /* belongs to the number: its counters go on */
+    verge__source_lateness *lateness = source->lateness; /* belongs to the number of the source: its counters go on */
     *source = (verge__source_view){.key = key, .lateness = lateness, .used_ns = now_ns};
     source->is_label = verge__key_name(key, source->name, sizeof(source->name));
     if (source->name[0] == '\0') {

@@ -173,7 +173,7 @@ static void write_figure(verge__text *text, const verge_scope_panel *panel, size
     verge__json_end(text, '}');
 }
 
-/* A "no" is a trouble, and so is a time that has run out. */
+/* Adds a trouble if the figure is a "no", or a time that has run out. */
 static void note_trouble(const verge_scope_panel *panel, size_t number, const verge_scope_figure *figure,
                          verge__troubles *troubles) {
     const bool is_no = figure->unit == VERGE_SCOPE_YES_NO && figure->value == 0;

@@ -17,7 +17,7 @@ static bool is_token(char c) {
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-/* Whether a value may contain this byte: printable, a blank, a tab, or a part of UTF-8. */
+/* Whether the value of a header field may contain this byte: printable, a blank, a tab, or a part of UTF-8. */
 static bool is_text(char c) {
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
 }
@@ -134,7 +134,7 @@ static int read_field(verge__part line, reading *into) {
     } else if (is_called(name, "Connection")) {
         read_connection(value, into);
     } else if (is_called(name, "Transfer-Encoding") || (is_called(name, "Content-Length") && !is_zero(value))) {
-        return 413; /* nothing here takes a body */
+        return 413; /* scope takes no request with a body */
     }
     return 0;
 }

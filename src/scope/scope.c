@@ -94,7 +94,7 @@ static int create_runtime(verge_scope *scope) {
     options.allocator = &scope->allocator;
     const int error = verge_runtime_create(&options, &scope->runtime);
     if (error == 0) {
-        const verge_clock clock = verge_clock_monotonic(); /* that of the runtime */
+        const verge_clock clock = verge_clock_monotonic(); /* the clock of the runtime */
         scope->began_ns = clock.now_ns(clock.context);
     }
     return error;

@@ -34,7 +34,7 @@ typedef struct verge__client {
     int fd;
     bool is_awaited;    /* the head of its next request has not arrived */
     bool is_pushed_out; /* a newer client has taken its place: this one ends, and is not counted any more */
-    size_t size;        /* of the bytes that were received and not used yet */
+    size_t size;        /* how many of `bytes` were received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;
 

@@ -49,7 +49,7 @@ static void write_rate(verge__text *text, const verge__service_view *view, const
     }
 }
 
-/* Adds up two rates: of timers that have fired for the last time, and of those that were cancelled. */
+/* Adds up two rates: that of timers that fired for the last time, and that of timers that were cancelled. */
 static verge__rate both(const verge__rate *a, const verge__rate *b) {
     return (verge__rate){.now = a->now + b->now, .past = a->past + b->past, .squares = a->squares + b->squares};
 }
@@ -301,7 +301,8 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     (void)pthread_mutex_unlock(&scope->lock);
     verge__json_end(text, ']');
     verge__troubles troubles = {.count = 0};
-    verge__troubles_find(scope, now_ns, &troubles); /* before those of panels, which may be too many for the list */
+    verge__troubles_find(scope, now_ns,
+                         &troubles); /* before the troubles of panels, which may be too many for the list */
     verge__scope_write_panels(scope, now_ns, text, &troubles);
     verge__troubles_write(&troubles, text);
     verge__json_end(text, '}');
@@ -409,7 +410,8 @@ static int make_runtime_metrics(const verge_scope *scope, char *bytes, size_t si
     return scope->watched_tasks == NULL ? 0 : verge_runtime_metrics(&scope->watched_tasks, NULL, 1, bytes, size);
 }
 
-/* Calls `make` twice: for the size, and for the text. The text may have grown in between, so there is room to spare. */
+/* Calls `make` twice: for the size, and for the text. The text may have grown between the two calls, so there is room
+ * to spare. */
 static void add_metrics(const verge_scope *scope, int (*make)(const verge_scope *scope, char *bytes, size_t size),
                         verge__text *text) {
     enum { SPARE = 16 << 10 }; /* for new sources */

@@ -5,7 +5,7 @@
 
 #include "scope/view.h"
 
-#define STUCK_AFTER_NS UINT64_C(1000000000) /* if the service has no stuck_after_ns */
+#define STUCK_AFTER_NS UINT64_C(1000000000) /* when a callback counts as stuck, if the service has no stuck_after_ns */
 
 static verge__stuck_event *event_of(verge__stuck_watch *watch, uint64_t number) {
     verge__stuck_event *event = &watch->events[number % VERGE__STUCK_KEPT];
