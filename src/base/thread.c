@@ -66,7 +66,6 @@ bool verge__thread_count_is(uint32_t count) {
     if (count_threads() == count) {
         return true;
     }
-    const uint64_t of_kernel =
-        count_threads_of_kernel(); /* if one of these threads ends now, the counts below differ */
+    const uint64_t of_kernel = count_threads_of_kernel(); /* if one of them ends now, the counts differ */
     return of_kernel != 0 && count_threads() == count + of_kernel;
 }

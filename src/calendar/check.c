@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Visits all nodes of a calendar. Checks the calendar's invariants, by computing everything again in the simplest way.
- * */
+/* Visits all nodes of a calendar. Checks its invariants, by computing everything again in the simplest way. */
 #include "calendar/calendar.h"
 
 /* Returns the tick at which a slot starts. The slot that is being handed out is just before the cursor. */

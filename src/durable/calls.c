@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The public calls on timers. Each checks its arguments, gives the call to the writer, and waits. In a handler with a
- * transaction, the thread of the handler makes the call itself, in that transaction. If a request has a transaction of
- * the caller, the timer is started in that one. */
+/* The public calls on timers. Each checks its arguments, gives its work to the writer as a verge__call, and waits. In a
+ * handler with a transaction, the thread of the handler makes the call itself, in that transaction. If a request has a
+ * transaction of the caller, the timer is started in that one. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -470,7 +470,8 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         break;
     default:
         error = verge__change_dead(connection, call);
-        (void)connection->store->handle(connection); /* the end of that savepoint has taken it from the handler */
+        /* The end of the call's savepoint has taken the connection from the handler. */
+        (void)connection->store->handle(connection);
         current->is_broken = error != 0; /* the savepoint of this call may still be open, inside of the handler's */
         break;
     }

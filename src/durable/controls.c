@@ -25,7 +25,7 @@ void verge__control_handler(verge_durable *durable, verge__handler *handler) {
         }
     }
     if (control.rate != handler->control.rate || control.concurrency != handler->control.concurrency) {
-        handler->granted_count = 0; /* ask anew */
+        handler->granted_count = 0; /* the next batch asks for a new permit */
         handler->next_allowed_ns = 0;
     }
     handler->control = control;

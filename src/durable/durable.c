@@ -169,7 +169,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         .url = durable->url,
         .lease_ns = durable->options.lease_ns,
         .lock_ns = lock_ns_of(durable, is_writer),
-        .create = durable->options.create && durable->shard_count == 0, /* only at open */
+        .create = durable->options.create && durable->shard_count == 0, /* tables are made only at open */
     };
     int error = durable->store->connect(&access, connection);
     if (error == -ENOENT && durable->shard_count != 0) {
@@ -181,7 +181,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         if (durable->ids.server_id != (*connection)->server_id) {
             durable->ids.server_id = (*connection)->server_id;
             durable->ids.incarnation = 0;
-            memset(durable->last_epochs, 0, sizeof(durable->last_epochs)); /* it may give the same epochs again */
+            memset(durable->last_epochs, 0, sizeof(durable->last_epochs)); /* a new server may give them again */
         }
         verge__unlock(durable);
     }

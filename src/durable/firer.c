@@ -29,8 +29,8 @@
 #define LOCKED_NAP_NS UINT64_C(50000000)   /* after another transaction had locked the row */
 #define LOST_NAP_NS UINT64_C(100000000)    /* after the store was lost */
 #define FAILED_NAP_NS UINT64_C(1000000000) /* after the store refused, for example because its disk is full */
-#define COMPLETE_NAP_MS 50
-#define FAILED_STEP_NAP_MS 5
+#define COMPLETE_NAP_MS 50                 /* between two tries to complete a timer */
+#define FAILED_STEP_NAP_MS 5               /* after a step that failed, if the store was not lost */
 
 /* ---- what is due ---- */
 

@@ -26,7 +26,7 @@ static void be_careful(verge_durable *durable) {
 }
 
 /* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. The answer may
- * have shards that the node took before without hearing of it: the answer was lost. They may be of a node that died. */
+ * have shards that the node took earlier, in a call whose answer was lost. Such shards may have been a dead node's. */
 static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
@@ -186,7 +186,7 @@ typedef struct verge__page {
         uint64_t id;
         uint64_t due_ns;
         uint32_t handler;
-    } found[FOUND_MAX]; /* for the window */
+    } found[FOUND_MAX]; /* rows that will be put into the window */
 } verge__page;
 
 static void add_found(verge__page *page) {

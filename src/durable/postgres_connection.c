@@ -172,7 +172,7 @@ static bool is_misread(const char *url, const PQconninfoOption *option) {
         const char *at = strrchr(value, '@');
         is_wrong |= strcmp(option->keyword, "port") == 0 ? value[strspn(value, "0123456789,")] != '\0'
                     : strcmp(option->keyword, "host") == 0
-                        ? at != NULL && at > value /* @: an abstract socket */
+                        ? at != NULL && at > value /* a value that begins with @ is an abstract socket */
                         : has_at && at != NULL && strcmp(option->keyword, "dbname") == 0;
     }
     return is_wrong;

@@ -13,8 +13,8 @@
 #include "durable/postgres_internal.h"
 #include "durable/schema.h"
 
-#define NAP_NS "50000000"    /* VERGE__PERMIT_NAP_NS */
-#define WAIT_NS "1000000000" /* VERGE__PERMIT_WAIT_NS */
+#define NAP_NS "50000000"    /* VERGE__PERMIT_NAP_NS, as text */
+#define WAIT_NS "1000000000" /* VERGE__PERMIT_WAIT_NS, as text */
 
 #define SETTINGS "LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $verge$\n#variable_conflict use_column\n"
 

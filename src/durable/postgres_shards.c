@@ -64,8 +64,8 @@ int verge__postgres_make_tables(verge__connection *connection, uint32_t shard_co
                        VERGE__SCHEMA("bigint", "text", "bytea"), now_function, mark_table, VERGE_DURABLE_SCHEMA_VERSION,
                        VERGE__MIN_VERSION, shard_count, shard_count - 1);
         error = verge__pg_say(c, text);
-        /* verge_timer fills and empties all day, and needs vacuum more often than by default. The other two are small,
-         * and their rows are updated all the time: fillfactor leaves room for that. */
+        /* verge_timer fills and empties all day, and needs vacuum more often than by default. verge_shard and
+         * verge_node are small, and their rows are updated all the time: fillfactor leaves room for that. */
         error =
             error != 0
                 ? error

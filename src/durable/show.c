@@ -12,7 +12,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define OVERDUE_NS SECOND_NS        /* a timer that is overdue by this is listed */
-#define LOOKS_ON_NS (5 * SECOND_NS) /* how long after the last look somebody counts as looking */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* how long after a look of scope somebody is thought to look */
 
 enum {
     TROUBLED_MAX = 32, /* how many overdue timers are listed, and how many dead ones */
@@ -189,7 +189,7 @@ int verge__read_shown(verge_durable *durable) {
                                  : 0; /* other errors are ignored: the lease is more important than this panel */
 }
 
-/* "timer 4711, key customer 7, died 12 s ago, after 3 attempts: its handler said so" */
+/* Writes, for example: "timer 4711, key customer 7, died 12 s ago, after 3 attempts: its handler said so" */
 static void describe_timer(const verge_durable_info *info, uint64_t store_ns, char *text, size_t size) {
     char key[VERGE_DURABLE_KEY_MAX + 8] = "";
     if (info->key_size > 0) {
@@ -248,7 +248,7 @@ static bool has_shard(const verge_durable_owner *owner, uint32_t shard) {
     return shard < VERGE_DURABLE_SHARDS_MAX && (owner->shards[shard / 8] >> shard % 8 & 1) != 0;
 }
 
-/* "0-3, 7, 9-11" */
+/* Writes the shards of an owner as text, such as "0-3, 7, 9-11". */
 static void write_ranges(const verge_durable_owner *owner, char *text, size_t size) {
     size_t length = 0;
     text[0] = '\0';

@@ -112,7 +112,7 @@ static const char *reason_of(sqlite3 *db, int code) {
 
 int verge__sq_error_of(sqlite3 *db, int code) {
     if ((code & 0xFF) != SQLITE_OK && (code & 0xFF) < SQLITE_ROW) {
-        const char *path = db == NULL ? NULL : sqlite3_db_filename(db, "main"); /* empty: it could not be opened */
+        const char *path = db == NULL ? NULL : sqlite3_db_filename(db, "main"); /* empty: the file did not open */
         const bool has_path = path != NULL && path[0] != '\0';
         const char *reason = reason_of(db, code & 0xFF);
         verge__set_words("%s%s%s%s%s", has_path ? path : "", has_path ? ": " : "",

@@ -14,8 +14,8 @@
 #include "durable/sqlite_internal.h"
 
 enum {
-    CHECKPOINT_PAGES = 1000, /* of the log; the default of SQLite */
-    RESTART_PAGES = 4000,
+    CHECKPOINT_PAGES = 1000,   /* a log of so many pages is copied to the file; the default of SQLite */
+    RESTART_PAGES = 4000,      /* at so many pages, writers wait while the rest of the log is copied */
     ROLLBACK_TRIES_MAX = 1000, /* a rollback fails while there is no memory */
 };
 

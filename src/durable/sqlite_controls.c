@@ -17,7 +17,8 @@ static int bind(verge__sqlite *c, verge__sqlite_statement which, const char *han
     return error;
 }
 
-/* Runs such a statement to its end. *ret_first gets the first column of the last row. Without a row it is not set. */
+/* Binds a statement as `bind` does, and runs it to its end. *ret_first gets the first column of the last row. Without a
+ * row it is not set. */
 static int run(verge__sqlite *c, verge__sqlite_statement which, const char *handler, const int64_t *values, int count,
                int64_t *ret_first) {
     sqlite3_stmt *statement = NULL;

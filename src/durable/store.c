@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the store that a URL names. Also what both stores use. */
+/* Finds the store that a URL names. Also has functions that both stores use. */
 #include "durable/store.h"
 
 #include <stdarg.h>

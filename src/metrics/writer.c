@@ -154,8 +154,7 @@ void verge__metrics_histogram(verge__metrics_writer *writer, const char *name, c
                               const verge_histogram *histogram, verge_metrics_unit unit) {
     const unsigned bits_first = unit == VERGE_METRICS_PLAIN ? 0 : 10;
     const unsigned bits_last = unit == VERGE_METRICS_PLAIN ? 64 : 42;
-    uint64_t total =
-        0; /* of the buckets so far. Each bucket is read once, so that the text is consistent while a thread records */
+    uint64_t total = 0; /* each bucket is read once, so that the text is consistent while a thread records */
     unsigned bits = bits_first;
     for (size_t i = 0; i < VERGE_HISTOGRAM_BUCKET_COUNT; i++) {
         uint64_t upper = 0;

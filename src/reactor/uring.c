@@ -390,10 +390,8 @@ static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (is_to_be_waited_for(operation, *result)) {
         return POLL_FIRST;
     }
-    return is_interruption(*result) &&
-                   operation->kind != VERGE__CLOSE /* after an interrupted close, the descriptor is closed */
-               ? TRY
-               : FINISH;
+    /* A close that was interrupted has closed its descriptor, and is not tried again. */
+    return is_interruption(*result) && operation->kind != VERGE__CLOSE ? TRY : FINISH;
 }
 
 /* The poll reported room, but the write found none: for example a datagram for a local socket whose queue is full. To

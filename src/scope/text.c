@@ -105,7 +105,7 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value) {
 /* Writes three digits after the point, or none if all three are 0. It does not depend on the locale. A value that is
  * not positive, is NaN, or is 1e15 or more, is written as 0. */
 void verge__json_real(verge__text *text, const char *key, double value) {
-    const bool is_usable = value > 0 && value < 1e15; /* no NaN either */
+    const bool is_usable = value > 0 && value < 1e15; /* false for NaN, too */
     const uint64_t thousandths = is_usable ? (uint64_t)(value * 1000 + 0.5) : 0;
     verge__json_number(text, key, thousandths / 1000);
     if (thousandths % 1000 != 0) {
@@ -131,7 +131,7 @@ static size_t character_size(const unsigned char *at, uint32_t *ret_character) {
         }
         uint32_t character = at[0] & (unsigned char)~kinds[i].mask;
         for (size_t j = 1; j < kinds[i].size; j++) {
-            if ((at[j] & 0xc0) != 0x80) { /* the text may end here, too */
+            if ((at[j] & 0xc0) != 0x80) { /* also if the text ends here */
                 return 0;
             }
             character = character << 6 | (at[j] & 0x3f);

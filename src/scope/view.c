@@ -99,8 +99,8 @@ static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     return view->seats[id];
 }
 
-/* Returns the factor from what was sampled to all events. If nothing was sampled, returns 0, and the next look counts
- * these events. */
+/* Returns the factor from the sampled events, which count with their weights, to all events. If none was sampled,
+ * returns 0, and the next look counts the new events. */
 static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     const uint64_t more = total - *counted;
     if (sampled == 0) {
@@ -163,7 +163,8 @@ static void gain_from(const verge__service_view *view, uint32_t id, const verge_
         seat->spent_ns = 0;
         return;
     }
-    /* The time that all callbacks took together is known exactly. It is shared out by the samples. */
+    /* The time that all callbacks took together is known exactly. It is divided among the sources in proportion to the
+     * time of their samples. */
     const double time = all.time_ns == 0 ? 0 : (double)seat->spent_ns / (double)all.time_ns;
     seat->spent_ns = all.time_ns == 0 ? seat->spent_ns : 0;
     gains_->grain = larger(gains_->grain, larger(started, larger(cancelled, fired)) * weight);
@@ -178,10 +179,10 @@ static void gain_from(const verge__service_view *view, uint32_t id, const verge_
     }
 }
 
-/* ---- figures a second ---- */
+/* ---- rates, which are figures per second ---- */
 
-#define SOON 0.75  /* seconds; a rate follows a change in about two seconds */
-#define SLOWLY 1.0 /* for rates that come from samples */
+#define SOON 0.75  /* a time constant, in seconds: a rate follows a change in about two seconds */
+#define SLOWLY 1.0 /* the time constant of rates that come from samples */
 
 /* Moves a rate towards its present value. */
 static void move_rate(double *rate, double more, double seconds, double constant) {
@@ -364,7 +365,7 @@ static void update_worker(verge__service_view *view, uint32_t id, const verge__w
 
 /* ---- details of a source ---- */
 
-#define DETAIL_WANTED_NS (5 * SECOND_NS) /* after a client has asked */
+#define DETAIL_WANTED_NS (5 * SECOND_NS) /* how long details are collected after a client has asked for them */
 
 /* Tells the walk which sources are looked at more closely. The present round may have passed some of their timers: the
  * next round is the first complete one. */
@@ -387,7 +388,7 @@ static void forget_details(verge__service_view *view, uint64_t now_ns) {
         want->until_ns = now_ns < want->until_ns ? want->until_ns : 0;
     }
     if (were_any) {
-        set_details(view); /* a want may have ended, and there may be new sources with the same name */
+        set_details(view); /* a client may want a source no longer, and there may be new sources with the same name */
     }
 }
 
@@ -421,8 +422,8 @@ const verge__detail *verge__view_detail(const verge__service_view *view, uint32_
 
 /* ---- a look ---- */
 
-/* Returns the weight for the next samples of a worker: one event in so many is a sample. If there are few events, each
- * one is. Otherwise a poke gets about 8 to 32 samples. */
+/* Returns the weight w for the next samples of a worker: one event in w is a sample. If there are few events, w is 1.
+ * Otherwise a poke gets about 8 to 32 samples. */
 static uint32_t weight_of(const verge__seat_view *seat) {
     enum { POKES_A_LOOK = 16, ALL_UP_TO = 64, SAMPLES = 32 };
     const uint64_t events = seat == NULL ? 0 : seat->event_count / POKES_A_LOOK;

@@ -8,7 +8,7 @@
 enum {
     PAGE_BITS = 15, /* a page has the notes of 2^15 records */
     PAGE_BYTES = sizeof(uint32_t) << PAGE_BITS,
-    AGE_BITS = 18, /* of a note: 18 hours in quarters of a second */
+    AGE_BITS = 18, /* bits of a note that say when the timer was first seen: 18 hours in quarters of a second */
     AGE_MAX = (1 << AGE_BITS) - 1,
 };
 
@@ -62,7 +62,7 @@ static uint32_t *seen_of(verge__walk *walk, uint32_t page) {
 typedef struct verge__glance {
     uint64_t service_now_ns;
     uint32_t now;  /* in quarters of a second since began_ns */
-    uint32_t page; /* of the last record */
+    uint32_t page; /* the page that has the note of the last record */
     uint32_t *seen;
 } glance;
 
@@ -81,8 +81,8 @@ static uint32_t note_age(const verge__walk *walk, verge__walk_result *result, ui
     return since;
 }
 
-/* Reservoir sampling: in the end, each timer of the source has the same chance to be kept. Returns where to keep this
- * one, or NULL. */
+/* Reservoir sampling: in the end, each timer of the source has the same chance to be kept. Returns where to keep the
+ * present timer, or NULL if it is not kept. */
 static verge__detail_timer *choose(verge__walk *walk, verge__detail *detail) {
     const uint64_t count = detail->count++;
     walk->random = walk->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -6,11 +6,11 @@
 #include "service/park.h"
 #include "service/turn.h"
 
-/* T6, T7: the caller has ended a SCHEDULED timer. `word` is its word before that. */
+/* T6, T7: the caller has ended a SCHEDULED timer. `word` is the word of the timer before the caller changed it. */
 void verge__free_or_send(verge_service *service, verge_worker *bound, verge__timer *timer, uint32_t index,
                          uint64_t word) {
     if ((word & VERGE__LINKED) != 0) {
-        return; /* the thread that takes it out of its list frees it */
+        return; /* the thread that takes the record out of its list frees it */
     }
     if (bound != NULL && verge__word_owner(word) == bound->id) {
         verge__worker_count_timer(bound, verge__timer_is_filed(timer) ? -1 : 0);
@@ -187,8 +187,8 @@ static const waiting *find_waiting(const verge_service *service, verge_timer tim
 
 /* Whether the callback that `self` wants to wait for is waiting, directly or through others, for a callback that this
  * thread is inside. The list has no circles. But a thread whose wait is over may still be in the list, and the timer it
- * waited for may run again, so it may look as if there were one. So the search visits at most as many threads as the
- * list has. */
+ * waited for may run again, so the list may look as if it had a circle. So the search visits at most as many threads as
+ * the list has. */
 static bool closes_a_circle(const waiting *self) {
     const waiting *link = find_waiting(self->service, self->timer);
     for (const waiting *left = waiting_threads; link != NULL && left != NULL; left = left->next) {
@@ -200,7 +200,7 @@ static bool closes_a_circle(const waiting *self) {
     return false;
 }
 
-/* False: it would close a circle. */
+/* Adds this thread to the list. False: it would close a circle, and was not added. */
 static bool begin_waiting(waiting *self) {
     VERGE__STEP("wait: begin");
     (void)pthread_mutex_lock(&waiting_lock);
@@ -214,7 +214,7 @@ static bool begin_waiting(waiting *self) {
 }
 
 void verge__forget_waiting(void) {
-    (void)pthread_mutex_init(&waiting_lock, NULL); /* a thread that does not exist here may have held it */
+    (void)pthread_mutex_init(&waiting_lock, NULL); /* a thread of the parent may have held it */
     waiting_threads = NULL;
 }
 

@@ -99,7 +99,7 @@ void verge__worker_free(verge_worker *worker, verge__timer *timer, uint32_t inde
     VERGE__INVARIANT(verge__word_state(word) == VERGE__FREE && (word & VERGE__LINKED) == 0,
                      "S1: a record on a free list is FREE and not LINKED");
     if (VERGE__UNLIKELY(verge__word_generation(word) == 0)) {
-        /* It has no generations left. From now on it is SPENT, so that its handles stay invalid. */
+        /* The record has no generations left. From now on it is SPENT, so that its handles stay invalid. */
         withdraw(worker, timer);
         verge__word_publish(timer, word | VERGE__SPENT);
         return;

@@ -66,7 +66,7 @@ static void join_ended_threads(verge_service *service) {
     }
 }
 
-/* A vacant seat, or a new one. */
+/* Finds a vacant seat, or makes a new one. */
 static int find_seat(verge_service *service, verge_worker **ret_worker) {
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_relaxed);
     join_ended_threads(service);
@@ -117,7 +117,7 @@ static int take_seat(verge_service *service, const verge_worker_options *options
     atomic_store_explicit(&worker->is_interrupted, false, memory_order_relaxed);
     atomic_store_explicit(&worker->has_made_a_pass, false, memory_order_relaxed);
     atomic_store_explicit(&worker->turn, VERGE__TURN_HELD, memory_order_relaxed);
-    /* From here on, other threads send it timers. Its first pass takes the orphans. */
+    /* From here on, other threads send timers to this worker. Its first pass takes the orphans. */
     atomic_store_explicit(&worker->seat_state, VERGE__SEAT_JOINED, memory_order_seq_cst);
     (void)atomic_fetch_add_explicit(&service->guest_count, is_thread ? 0 : 1, memory_order_relaxed);
     *ret_worker = worker;

@@ -9,8 +9,8 @@ static verge_manual_clock *manual_clock(const verge_service *service) {
     return clock->now_ns == verge_clock_manual(NULL).now_ns ? clock->context : NULL;
 }
 
-/* 0 if the calling thread may run all workers. -EPERM: a worker belongs to another thread. -EBUSY: a worker is in a
- * pass. */
+/* Returns 0 if the calling thread may run all workers. -EPERM: a worker belongs to another thread. -EBUSY: a worker is
+ * in a pass. */
 static int check_workers(const verge_service *service) {
     const uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);
     for (uint32_t id = 1; id <= count; id++) {

@@ -62,7 +62,7 @@ uint64_t verge__service_source_key(const verge_service *service, uint32_t source
     return verge__source_key(&service->sources, source);
 }
 
-/* Cuts no UTF-8 character in two. */
+/* Copies a label. If it is too long, it is cut between two UTF-8 characters, not within one. */
 static void copy_label(const char *label, char *name, size_t size) {
     size_t length = 0;
     while (length < size - 1 && label[length] != '\0') {
@@ -193,7 +193,7 @@ static bool is_pending(uint64_t word) {
     return state == VERGE__RUNNING_STATE || (state == VERGE__SCHEDULED && (word & VERGE__QUIT) == 0);
 }
 
-/* A callback, with its source: the next timer often has the same callback. */
+/* The callback that was looked up last, with its source: the next timer often has the same callback. */
 typedef struct verge__last_callback {
     uint64_t callback;
     uint32_t source;
@@ -210,7 +210,7 @@ static inline uint32_t source_of(verge__sources *sources, const verge__timer *ti
     return last->source;
 }
 
-/* Looks at records of one segment. They are side by side. */
+/* Looks at records of one segment. The records lie side by side in memory. */
 static size_t see_some(verge_service *service, uint32_t index, uint32_t count, verge__seen_timer ret_timers[]) {
     last_callback last = {0};
     size_t seen = 0;

@@ -13,7 +13,7 @@ void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_sign
     VERGE__STEP("park: signal");
     *ret_signal = atomic_load_explicit(&worker->signal, memory_order_acquire);
     VERGE__STEP("park: say until when");
-    /* The callers do not sleep until a time up to WAKING (pass.c), so until_ns is none of the special values. */
+    /* The callers (pass.c) never pass a time up to WAKING, so until_ns is none of the special values. */
     atomic_store_explicit(&worker->wait_until_ns, until_ns, memory_order_seq_cst);
 }
 

@@ -10,7 +10,7 @@ const uint64_t verge__coming_bounds[VERGE__COMING_BUCKETS - 2] = {
     1 * MS, 10 * MS, 100 * MS, 1 * SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND, 3600 * SECOND, 86400 * SECOND,
 };
 
-/* Looks at all bounds: to stop at the right one is a branch that is seldom predicted. */
+/* Looks at all bounds: to stop at the right one would be a branch that the processor seldom predicts. */
 uint32_t verge__coming_bucket(uint64_t ahead_ns) {
     uint32_t bucket = 1;
     for (size_t i = 0; i < VERGE__COMING_BUCKETS - 2; i++) {

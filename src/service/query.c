@@ -53,7 +53,7 @@ int verge_service_get(verge_service *service, verge_timer timer, verge_timer_inf
 
 static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->fired += verge__counted(&tally->fired);
-    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* sees what these callbacks wrote */
+    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* sees what their callbacks wrote */
     stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
     stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
     stats->reset += verge__counted(&tally->reset);

@@ -10,7 +10,7 @@
 
 enum { RESCUED_AT_ONCE = 1024 };
 
-/* If this worker is stuck: when its callback began. Otherwise 0. */
+/* Returns when the callback began in which the worker is stuck; 0: the worker is not stuck. */
 static uint64_t stuck_since(const verge_service *service, const verge_worker *worker, uint64_t now_ns) {
     uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire);
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;

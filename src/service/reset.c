@@ -10,7 +10,8 @@
 #include "service/park.h"
 #include "service/turn.h"
 
-/* T10. If *ret_word has VERGE__WRITING, the caller writes the deadline. Otherwise the verdict is final. */
+/* T10. If *ret_word has VERGE__WRITING, the caller writes the deadline. Otherwise the returned value is the result of
+ * the reset. */
 static int begin(verge_service *service, verge__timer *timer, verge_timer handle, uint64_t *ret_word) {
     uint64_t word = verge__word_load(timer);
     for (;;) {

@@ -4,7 +4,8 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 }; /* how many numbers are tried for a key; all numbers */
+/* How many numbers are tried for a key, and how many numbers there are. */
+enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 };
 
 static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {
     return atomic_compare_exchange_strong_explicit(place, &from, to, memory_order_relaxed, memory_order_relaxed);
@@ -120,8 +121,8 @@ static verge__source_samples *samples_of(verge__samples *samples, uint32_t sourc
                                             : atomic_load_explicit(&samples->of[source], memory_order_acquire);
 }
 
-/* True for a random one in `weight` events. `count` is the number of the event, from which the random number is
- * made. */
+/* Whether an event is a sample: true for a random one in `weight` events. `count` is the number of the event, from
+ * which the random number is made. */
 static bool is_drawn(uint64_t count, uint32_t weight) {
     return ((count * UINT64_C(0x9E3779B97F4A7C15)) >> 40 & (weight - 1)) == 0;
 }

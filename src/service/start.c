@@ -21,8 +21,8 @@ int verge__service_take_room(verge_service *service) {
     return 0;
 }
 
-/* What a record has as its period. A period of UINT64_MAX, which would be VERGE__ONCE, is stored as 1 less: neither has
- * a second tick. */
+/* Returns the period that a record stores. A period of UINT64_MAX, which would be VERGE__ONCE, is stored as 1 less:
+ * neither period has a second tick. */
 static uint64_t kept_period(uint64_t period_ns, uint32_t source) {
     return period_ns == 0 ? (source == 0 ? 0 : VERGE__ONCE) : period_ns - (period_ns == VERGE__ONCE ? 1 : 0);
 }
@@ -128,7 +128,7 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     return 0;
 }
 
-/* The time of the window with the most trailing zero bits, so that timers run together. */
+/* The time of the window with the most trailing zero bits, so that timers with similar windows run together. */
 static uint64_t choose_in_window(const verge_start_options *options) {
     uint64_t room_ns = VERGE_NEVER - 1 - options->deadline_ns;
     uint64_t window_ns = options->window_ns < room_ns ? options->window_ns : room_ns;

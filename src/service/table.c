@@ -148,7 +148,7 @@ int verge__table_take_fresh(verge__table *table, uint32_t count, uint32_t *ret_f
     uint32_t first = table->next;
     uint32_t index = first;
     int error = take_fresh(table, &index);
-    while (error == 0 && ++taken < count && table->next == index + 1) { /* otherwise a segment ends here */
+    while (error == 0 && ++taken < count && table->next == index + 1) { /* if not, the segment has ended */
         error = take_fresh(table, &index);
     }
     atomic_store_explicit(&table->fresh, table->next, memory_order_release);

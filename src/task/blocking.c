@@ -45,7 +45,7 @@ typedef struct verge__blocking_call {
     verge_task *task;                /* the task that waits; NULL: it has given up */
     verge__blocking_stage stage;
     bool stops_all;  /* virtual time: the thread that runs all tasks waits for it */
-    unsigned awaits; /* for dumps */
+    unsigned awaits; /* what the task awaits, for dumps */
     uintptr_t awaited;
     int error; /* -EOWNERDEAD: the function has ended the thread. -EAGAIN: it was not called, as there is no thread */
     intptr_t result;
@@ -242,7 +242,7 @@ static void *pool_main(void *argument) {
 
 /* ---- a call ---- */
 
-/* Why the call must not begin; 0: it may. */
+/* Returns the error that keeps the call from beginning; 0: it may begin. */
 static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
@@ -254,8 +254,8 @@ static int why_not(const verge_task *self, uint64_t deadline_ns) {
     return end_ns != VERGE_NEVER && end_ns <= verge__clock_now(&self->runtime->clock) ? -ETIMEDOUT : 0;
 }
 
-/* 0: the call is queued. The calling task has begun to wait; in virtual time it has not, and calls stop_all_until_done.
- * -EAGAIN: there is no thread. */
+/* Returns 0 if the call is queued. The calling task has begun to wait; in virtual time it has not, and calls
+ * stop_all_until_done. -EAGAIN: there is no thread. */
 static int submit(verge_task *self, verge__blocking_call *call) {
     verge__blocking_pool *pool = &self->runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -329,7 +329,7 @@ static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
     return reason;
 }
 
-/* 0: the call is DONE. */
+/* Queues the call, and waits for its end. Returns 0 if the call is DONE. */
 static int run_call(verge_task *self, verge__blocking_call *call, uint64_t deadline_ns) {
     call->task = self;
     call->stops_all = self->runtime->options.virtual_clock != NULL;
@@ -352,7 +352,7 @@ static int take_result(const verge__blocking_call *call, intptr_t *ret_result) {
     return call->error;
 }
 
-/* NULL: there is no memory. */
+/* Copies a call to the heap. NULL: there is no memory. */
 static verge__blocking_call *on_heap(verge_runtime *runtime, const verge__blocking_call *call) {
     const verge_allocator *allocator = &runtime->allocator;
     verge__blocking_call *copy = allocator->allocate(allocator->context, sizeof(*copy), _Alignof(max_align_t));

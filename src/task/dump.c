@@ -126,7 +126,7 @@ static void look_at(verge_task *task, verge__task_snapshot *snapshot) {
         .stopped_ns = atomic_load_explicit(&task->stopped_ns, memory_order_relaxed),
     };
     verge__copy_name(task, snapshot->name);
-    if (snapshot->is_caller) { /* from where this function returns to, in the frame of its caller */
+    if (snapshot->is_caller) { /* the walk begins where this function returns to, in the frame of its caller */
         const uintptr_t *own_frame = __builtin_frame_address(0);
         walk(task, own_frame[1], own_frame[0], snapshot);
     } else {
@@ -134,7 +134,7 @@ static void look_at(verge_task *task, verge__task_snapshot *snapshot) {
     }
 }
 
-/* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many there are. */
+/* Copies the tasks of a runner, the oldest first, if there is room for all. Returns how many tasks the runner has. */
 static size_t look_at_all(verge__runner *runner, verge__task_snapshot *snapshots, size_t room) {
     size_t count = 0;
     verge__lock(&runner->list_latch);
@@ -185,7 +185,8 @@ static void print_seconds(verge__dump_output *output, uint64_t ns) {
     print(output, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
 }
 
-/* The file and the offset in it, for addr2line; and the function, if the dynamic linker knows its name. */
+/* Prints an address; the file that it lies in and its offset there, for addr2line; and the function, if the dynamic
+ * linker knows its name. */
 static void print_address(verge__dump_output *output, uintptr_t address) {
     Dl_info info = {0};
     print(output, "0x%" PRIxPTR, address);

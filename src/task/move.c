@@ -51,7 +51,8 @@ static verge_task *first_waiting(verge__runner *runner) {
     return task;
 }
 
-/* Why a task was woken while it was moved. MOVING: it was not woken, but is cancelled now. */
+/* Returns why a task was woken while it was moved. If the state is MOVING, the task was not woken, but is cancelled
+ * now. */
 static uint8_t reason_of(uint8_t state) {
     switch (state) {
     case VERGE__TASK_MOVING_WOKEN:

@@ -27,11 +27,11 @@ enum { SIGNAL_COUNT = 65 };
 static struct {
     _Atomic uint32_t word;
     _Atomic uint32_t requests;
-    uint32_t user_count; /* runtimes, under lock */
+    uint32_t user_count; /* how many runtimes use the signal; under `lock` */
     struct sigaction before;
 } signals[SIGNAL_COUNT];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of user_count and before, and of calls of sigaction */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects user_count, before, and sigaction */
 
 /* ---- the signal ---- */
 
@@ -73,10 +73,10 @@ static void end_handling(int number) {
 /* ---- tasks that do not let others run ---- */
 
 typedef struct verge__watched {
-    uint64_t switches;         /* tasks that were resumed, in the rounds that are over */
+    uint64_t switches;         /* how many tasks were resumed, in the rounds that are over */
     uint64_t since_ns;         /* when these values of `switches` and `resumes_left` were first seen */
     const verge_task *suspect; /* the task that ran at the last look */
-    int resumes_left;          /* in this round. Each resumed task changes this or `switches` */
+    int resumes_left;          /* how many more this round may resume. Each resumed task changes this or `switches` */
     bool is_reported;
 } verge__watched;
 

@@ -18,9 +18,9 @@
 #include "task/current.h"
 #include "task/runner.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of watch_count and before, and of changes of the action */
-static uint32_t watch_count;                             /* threads that need the handler */
-static struct sigaction before;                          /* the action that was there before */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects watch_count, before, and the action of SIGSEGV */
+static uint32_t watch_count;                             /* how many threads need the handler */
+static struct sigaction before;                          /* the action of SIGSEGV before the handler was installed */
 
 /* ---- in the handler: only what a handler may call ---- */
 
@@ -178,7 +178,7 @@ void verge__overflow_unwatch(verge__runner *runner) {
     verge__overflow_stack *watch = &runner->overflow;
     if (watch->alternate != NULL) {
         const stack_t none = {.ss_flags = SS_DISABLE};
-        if (sigaltstack(&none, NULL) == 0) { /* otherwise a handler still runs on it, and its memory stays */
+        if (sigaltstack(&none, NULL) == 0) { /* this fails while a handler runs on the stack: then its memory stays */
             (void)munmap(watch->alternate, watch->alternate_size);
         }
         watch->alternate = NULL;

@@ -67,7 +67,7 @@ void verge__post(verge_task *task) {
     verge__runner *runner = atomic_load(&task->runner);
     const bool may_go_elsewhere = verge__may_go_elsewhere(runner, task); /* even if the task is still live now */
     verge_task *last = atomic_load_explicit(&runner->inbox, memory_order_relaxed);
-    begin_to_notify(runner); /* before the push: from there on the task can end the run, and the runtime be destroyed */
+    begin_to_notify(runner); /* before the push: after it, the task can end the run, and the runtime can be destroyed */
     do {
         VERGE__INVARIANT(last != &verge__inbox_closed, "J5: a runner that has tasks has not left");
         task->next = last;
@@ -81,7 +81,7 @@ void verge__post(verge_task *task) {
 
 static verge_task *in_order(verge_task *task) {
     verge_task *first = NULL;
-    while (task != NULL) { /* reverses the list: the last posted is its first */
+    while (task != NULL) { /* reverses the list: the task that was posted last is its first */
         verge_task *next = task->next;
         task->next = first;
         first = task;

@@ -23,8 +23,8 @@ static void set_stage(verge_runtime *runtime, verge__runtime_stage stage) {
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
-/* Tells the thread that started this one whether the runner could be opened, and waits for the others. True: the runner
- * is to run. */
+/* Tells the thread that started this one whether the runner could be opened, and waits until all threads have told.
+ * True: the runner is to run. */
 static bool report(verge__runner *runner, int error) {
     verge_runtime *runtime = runner->runtime;
     (void)pthread_mutex_lock(&runtime->lock);
@@ -177,7 +177,7 @@ static bool is_virtual(const verge_runtime *runtime) {
 
 static int open_run(verge_runtime *runtime) {
     for (uint32_t i = 0; i < atomic_load(&runtime->runner_count); i++) {
-        atomic_store(&runtime->runners[i]->reactor_error, 0); /* the run before may have left one */
+        atomic_store(&runtime->runners[i]->reactor_error, 0); /* the run before may have left an error */
     }
     if (!is_virtual(runtime)) {
         return verge__runner_open(runtime->runners[0], NULL);
@@ -322,7 +322,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id) {
     int error = verge__add_runner(runtime, needs_thread);
     if (error == 0 && needs_thread) {
         error = start_thread(runtime->runners[index]);
-        if (error != 0) { /* its index stays unused */
+        if (error != 0) { /* the index of the new runner stays unused */
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
     }

@@ -63,7 +63,7 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
         }
     }
     if (error == 0) {
-        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* it has not seen a stop that is in progress */
+        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* a stop in progress is not seen yet */
         runner->search.is_mine = false;
         runner->offers_later = true;
         atomic_store(&runner->attention, true); /* so that its first round counts the runners */

@@ -69,7 +69,7 @@ static bool others_have_tasks(const verge__runner *runner) {
     return false;
 }
 
-/* Changes whenever a task is taken out of the ring of another runner. */
+/* Returns a number that changes whenever a task is taken out of the ring of another runner. */
 static uint32_t sum_of_heads(const verge__runner *runner) {
     const uint32_t count = atomic_load(&runner->runtime->runner_count);
     uint32_t heads = 0;
@@ -216,8 +216,8 @@ void verge__unpark(verge__runner *runner) {
     if ((before & parked_bit(runner)) == 0) {
         runner->search.is_mine = true;
         runner->search.has_napped = false;
-        /* As if the others had moved: a runner that was called naps before it parks, so that it is not called for
-         * nothing again. */
+        /* A wrong sum, as if the heads of the other rings had moved: a runner that was called naps before it parks, so
+         * that it is not called for nothing again. */
         runner->search.heads = sum_of_heads(runner) - 1;
     }
 }

@@ -28,7 +28,7 @@
 #include "task/wait.h"
 #include "verge/sync.h"
 
-/* In verge_case.state. */
+/* What verge_case.state contains. */
 typedef struct verge__case_state {
     verge__waiter waiter;
     uint32_t order; /* in state number i: the index of the case that is looked at as the i-th */
@@ -363,7 +363,7 @@ static int find_at_once(verge__selection *selection) {
 
 /* ---- 2: waiting ---- */
 
-/* False: a case was chosen, so there is no need to wait. */
+/* Adds the waiter of a case to the list of its object. False: a case was chosen, so there is no need to wait. */
 static bool join(verge__selection *selection, verge_case *one) {
     if (!has_list(one)) {
         return true;

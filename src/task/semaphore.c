@@ -19,7 +19,7 @@ typedef struct verge__fair_queue {
     void **waiting;
     uint32_t *latch;
     void *object;
-    unsigned awaits;                                             /* verge__awaited, for dumps */
+    unsigned awaits; /* what waiting tasks await (verge__awaited), for dumps */
     bool (*try_take)(void *object, const verge__waiter *waiter); /* with the latch held: false if it has to wait */
 } verge__fair_queue;
 

@@ -32,7 +32,7 @@ int verge_sleep(uint64_t duration_ns) {
         return -EPERM;
     }
     (void)verge__begin_call(VERGE_NEVER);
-    if (duration_ns == 0 || duration_ns > INT64_MAX) { /* the latter: a negative difference of two times */
+    if (duration_ns == 0 || duration_ns > INT64_MAX) { /* more than INT64_MAX: a negative difference of two times */
         return 0;
     }
     const uint64_t now_ns = verge__clock_now(&self->runtime->clock);
@@ -40,7 +40,7 @@ int verge_sleep(uint64_t duration_ns) {
     return sleep_until(self, now_ns, now_ns + (duration_ns < longest_ns ? duration_ns : longest_ns));
 }
 
-/* 0: the time of the tick has come. */
+/* Waits until the time of a tick. 0: it has come. */
 static int wait_for_tick(verge_task *self, uint64_t tick_ns, uint64_t deadline_ns) {
     const int error = verge__why_not_wait(self, deadline_ns);
     if (error != 0) {

@@ -330,7 +330,7 @@ static int wait_for_end(verge_task *self, verge_task *task, uint64_t deadline_ns
     verge__waiter waiter = {.task = self};
     int reason;
     // cppcheck-suppress autoVariables
-    task->joiner = &waiter; /* until the task has ended, or until it is set to NULL below */
+    task->joiner = &waiter; /* until the task has ended, or until `joiner` is set to NULL below */
     do {
         verge__wait_begin(self);
         verge__awaits(self, VERGE__AWAITS_TASK, (uintptr_t)task);

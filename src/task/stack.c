@@ -15,7 +15,7 @@
  * If valgrind's header was there at compile time, valgrind is told about each stack. Otherwise it would take a switch
  * for a very large frame, and complain about reads in it. A stack is never unregistered: if its memory becomes another
  * stack, that one is registered as well, and the last registration counts. Without valgrind, this costs a few
- * instructions a stack.
+ * instructions for each stack.
  */
 #if defined(VERGE_VALGRIND) && VERGE_VALGRIND
 #include <valgrind/valgrind.h>
@@ -166,7 +166,7 @@ static int add_region(verge__stack_store *store) {
     if (memory == MAP_FAILED) {
         return -ENOMEM;
     }
-    (void)madvise(memory, region_size(store), MADV_NOHUGEPAGE); /* a page for a task, not two megabytes */
+    (void)madvise(memory, region_size(store), MADV_NOHUGEPAGE); /* a task gets a page, not two megabytes */
     store->regions[store->region_count++] = memory;
     return 0;
 }

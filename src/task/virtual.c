@@ -98,8 +98,8 @@ static uint64_t next_deadline(verge_runtime *runtime) {
     return next_ns;
 }
 
-/* Waits for I/O in real time, at most for the grace. It loops because the reactor may return early: for a signal, or
- * when an operation has taken a step but is not done. True: there is something to do. */
+/* Waits for I/O in real time, for io_grace_ns (the grace) at most. It loops because the reactor may return early: for a
+ * signal, or when an operation has taken a step but is not done. True: there is something to do. */
 static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reactor *reactor) {
     const uint64_t grace_ns = runtime->options.io_grace_ns;
     const verge_clock real = verge_clock_monotonic();
@@ -110,7 +110,7 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
             return true;
         }
         passed_ns = verge__clock_now(&real) - start_ns;
-        if (passed_ns >= grace_ns) { /* with a grace of 0 it looks exactly once (T7) */
+        if (passed_ns >= grace_ns) { /* with a grace of 0, the reactor is asked exactly once (T7) */
             return false;
         }
     }

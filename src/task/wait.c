@@ -248,8 +248,8 @@ static bool is_over(const verge_task *self, uint64_t deadline_ns) {
 }
 
 /* If the deadline has passed or the task is cancelled when the call begins, the operation is done all the same (N3), as
- * soon as there is a thread. If no thread can be started, or there is no memory for a timer, the operation is made
- * here, and blocks the worker. */
+ * soon as there is a thread. If no thread can be started, or there is no memory for a timer, the calling worker makes
+ * the operation, and is blocked meanwhile. */
 static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     const uintptr_t awaited = (uintptr_t)(unsigned)operation->fd;
@@ -304,7 +304,7 @@ static void on_operation_time(const verge_firing *firing) {
     uncount_timer(task);
     if (task->io_deadline_ns != VERGE_NEVER) {
         task->io_error = error;
-        if (task->operation != NULL) { /* otherwise it is done, and the task is about to be resumed */
+        if (task->operation != NULL) { /* if NULL, the operation is done, and the task is about to be resumed */
             cancel_operation(atomic_load_explicit(&task->runner, memory_order_relaxed), task->operation);
         }
     }

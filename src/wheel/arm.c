@@ -8,7 +8,8 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     if (wheel == NULL) {
         return 0;
     }
-    uint64_t target = verge__wheel_target(wheel); /* it counts from now: with a backlog, the cursor is behind */
+    /* The reach counts from now, and not from the cursor, which is behind if there is a backlog. */
+    uint64_t target = verge__wheel_target(wheel);
     uint64_t ahead = wheel->geometry.reach - 1;
     uint64_t last = wheel->geometry.end_tick - 1;
     uint64_t tick = target > last || ahead > last - target ? last : target + ahead;
@@ -77,7 +78,7 @@ int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64
     if (error != 0) {
         return error;
     }
-    if (deadline_ns > verge__wheel_last_deadline(wheel)) { /* its tick never comes */
+    if (deadline_ns > verge__wheel_last_deadline(wheel)) { /* the tick of this deadline never comes */
         deadline_ns = UINT64_MAX - 1 - calendar->bias_ns;
     }
     uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, deadline_ns));

@@ -2,7 +2,8 @@
 /*
  * Handing out due timers. poll fills an array, and run calls a function. Both use the same code, one timer at a time.
  * After each timer, the wheel is in the same state as a wheel with a backlog. So the function of a run may do anything
- * with the wheel, except destroy it. Timers that it sets for the past are deferred to the end of the run: so runs end.
+ * with the wheel, except destroy it. Timers that the function sets for the past are deferred to the end of the run.
+ * Otherwise a run might never end.
  */
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
@@ -72,7 +73,7 @@ static VERGE__ALWAYS_INLINE void hand_out(verge_wheel *wheel, verge__timer_node 
     }
 }
 
-/* Takes the next node of what is past, or of the tick; NULL: none is left. */
+/* Takes the next node of the past timers, or of the tick; NULL: none is left. */
 static VERGE__ALWAYS_INLINE verge__timer_node *come_up(verge_wheel *wheel, bool is_past) {
     verge__calendar *calendar = &wheel->calendar;
     verge__node *node = NULL;

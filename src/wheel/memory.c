@@ -19,7 +19,8 @@ int verge__wheel_rebuild(verge_wheel *wheel, bool is_narrow) {
 
 void verge__wheel_widen(verge_wheel *wheel, size_t nodes) {
     if (wheel->calendar.is_narrow && nodes > wheel->narrow_max && verge__wheel_rebuild(wheel, false) != 0) {
-        wheel->narrow_max = 2 * nodes; /* tried again with twice as many nodes: a narrow calendar is only slower */
+        /* No memory: the calendar stays narrow, which is only slower. This is tried again with twice as many nodes. */
+        wheel->narrow_max = 2 * nodes;
     }
 }
 
@@ -77,7 +78,7 @@ void verge__wheel_give_back(verge_wheel *wheel) {
     }
 }
 
-/* Whether these timers, and as many as are pending, may be more than a narrow calendar is for. */
+/* Whether these timers and the pending ones may be more than a narrow calendar is for. */
 static bool are_too_many(const verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
     size_t half = verge__narrow_max / 2;
     return timeout_count > half || timer_count > half - timeout_count || verge__wheel_pending(wheel) > half;

@@ -74,8 +74,8 @@ static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *leve
     return start > wheel->geometry.rounding ? start - wheel->geometry.rounding : 0;
 }
 
-/* Every timer is in a slot that starts no later than it comes out, so slots that start after the first tick found so
- * far need not be looked at. */
+/* Every timer is in a slot that starts no later than the timer comes out, so slots that start after the first tick
+ * found so far need not be looked at. */
 verge__first verge__wheel_find_first(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;
     verge__first found = {.tick = VERGE__NO_TICK, .smallest_ns = VERGE_NEVER};
@@ -90,7 +90,8 @@ verge__first verge__wheel_find_first(verge_wheel *wheel) {
         while (position != VERGE__NO_TICK && position - first <= level->mask &&
                smallest_tick(wheel, level, position) <= found.tick) {
             look_at_slot(wheel, level, position, &found);
-            position = verge__level_next(level, position + 1); /* after a whole round: first + mask + 1 or more */
+            /* After the last slot, the next position is first + mask + 1 or more. */
+            position = verge__level_next(level, position + 1);
         }
     }
     return found;

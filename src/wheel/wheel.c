@@ -27,7 +27,7 @@ verge__calendar_setup verge__wheel_calendar_setup(const verge_wheel *wheel, bool
         .bias_ns = wheel->options.strict ? precision_ns : precision_ns - 1,
         .shift = (uint8_t)wheel->calendar.shift,
         .first_tick = verge__wheel_target(wheel),
-        .is_narrow = is_narrow && !wheel->options.coarse, /* coarse: it rounds up to slots of its own levels */
+        .is_narrow = is_narrow && !wheel->options.coarse, /* a coarse wheel needs the slots of its own levels */
         .has_places = wheel->options.order == VERGE_ORDER_ANY && wheel->calendar.shift >= 2,
         .allocator = &wheel->allocator,
     };
