@@ -53,7 +53,7 @@ static uint64_t count_threads_of_kernel(void) {
     DIR *folder = opendir(THREADS_FOLDER);
     uint64_t count = 0;
     if (folder != NULL) {
-        /* Only this thread reads the folder. */
+        /* readdir is safe, since no other thread uses this DIR. */
         for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
             count += entry->d_name[0] != '.' && is_of_kernel(entry->d_name);
         }

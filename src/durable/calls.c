@@ -146,7 +146,7 @@ void verge__call_finish(verge__call *call, int result) {
 }
 
 static void wait_for(verge__call *call) {
-    while (sem_wait(&call->done) != 0) { /* a signal handler has run */
+    while (sem_wait(&call->done) != 0) { /* a signal handler has interrupted the wait */
     }
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Firers: P4. A batch of due timers fires in one transaction:
+/* Firers: P4 (docs/DURABLE.md). A batch of due timers fires in one transaction:
  *
  *     BEGIN
  *     take    deletes and returns the rows that are due, if their shard still has the epoch that this node knows

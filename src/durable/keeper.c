@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper: leases and shards (P1), the window (P2). */
+/* The keeper: leases and shards (P1 in docs/DURABLE.md), the window (P2). */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -175,7 +175,7 @@ enum { FOUND_MAX = 256 };
 
 typedef struct verge__page {
     verge_durable *durable;
-    uint32_t handler_count; /* at the beginning of the scan: a handler that is registered later asks for another scan */
+    uint32_t handler_count; /* when the scan began: a handler that is registered later asks for another scan */
     uint32_t rows;
     uint64_t last_due_ns;
     uint64_t last_id;

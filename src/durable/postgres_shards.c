@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables, and P1: nodes and shards. */
+/* The tables, and P1 (docs/DURABLE.md): nodes and shards. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* P2 to P5: the timers. */
+/* The timers: P2 to P5 (docs/DURABLE.md). */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 loses sight of memory that a struct holds */
 #endif

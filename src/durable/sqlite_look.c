@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For people and tools: find, get, list, retry, forget, count, owners, check. */
+/* Calls for people and tools: find, get, list, retry, forget, count, owners, check. */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* P2 to P5: the timers. */
+/* The timers: P2 to P5 (docs/DURABLE.md). */
 #define _GNU_SOURCE
 
 #include <errno.h>

@@ -23,7 +23,7 @@
 #include "base/assert.h"
 #include "durable/durable_internal.h"
 
-/* ---- the store's clock (P6) ---- */
+/* ---- the store's clock (P6 in docs/DURABLE.md) ---- */
 
 #define ESTIMATE_PERIOD_NS UINT64_C(5000000000)
 

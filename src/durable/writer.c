@@ -12,8 +12,8 @@
 #include "durable/durable_internal.h"
 
 enum {
-    GROUP_ROWS_MAX = 4096,    /* rows of a transaction, unless a single call has more */
-    GROUP_SIZE_MAX = 8 << 20, /* bytes of payloads in a transaction, unless a single call has more */
+    GROUP_ROWS_MAX = 4096,    /* how many rows a transaction has, unless a single call has more */
+    GROUP_SIZE_MAX = 8 << 20, /* how many bytes of payloads it has, unless a single call has more */
     FAILED_NAP_MS = 20,
     LOCKED_NAP_MS = 2,
 };

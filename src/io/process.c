@@ -304,7 +304,8 @@ static void end_on_a_thread(running_program *child) {
 }
 
 /* Returns a positive number if the program has ended, -ETIMEDOUT if the deadline came first, and -ECANCELED if the task
- * was cancelled first. Another error: the worker's I/O has failed (N5), or there is no memory for a timer. */
+ * was cancelled first. Another error: the worker's I/O has failed (N5 in verge/io.h), or there is no memory for a
+ * timer. */
 static int await_end(const running_program *child, uint64_t deadline_ns) {
     verge__operation operation = {.kind = VERGE__POLL, .fd = child->pidfd, .flags = POLLIN, .is_regardless = true};
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);

@@ -18,7 +18,7 @@ typedef struct lookup {
     const struct addrinfo *hints;
     struct addrinfo hints_copy;
     struct addrinfo *answer;
-    int error; /* errno, for EAI_SYSTEM */
+    int error; /* errno, if the answer is EAI_SYSTEM */
     char texts[];
 } lookup;
 

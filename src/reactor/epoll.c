@@ -61,7 +61,7 @@ typedef struct watched_file {
 typedef struct epoll_reactor {
     verge__reactor reactor;
     int fd;
-    watched_file *files; /* by descriptor */
+    watched_file *files; /* indexed by descriptor */
     size_t file_count;
     int naps_first;       /* the first descriptor that naps, or NOBODY */
     uint64_t naps_end_ns; /* when all naps end; on the monotonic clock */
@@ -174,7 +174,7 @@ static int set_interest(epoll_reactor *epoll, int fd) {
     return 0;
 }
 
-/* Makes no system call if the interest is steady and may stay so. */
+/* Sets the interest for what waits. Makes no system call if the interest is steady and may stay so. */
 static int begin_wait(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
     if (!file->is_steady || !can_be_steady(file)) {
@@ -434,7 +434,7 @@ static int ask_kernel(epoll_reactor *epoll, struct epoll_event *events, uint64_t
 static int epoll_reactor_wait(verge__reactor *reactor, uint64_t timeout_ns) {
     epoll_reactor *epoll = epoll_of(reactor);
     if (timeout_ns == 0 && reactor->pending_count == 0) {
-        return 0; /* a wake-up stays in the eventfd */
+        return 0; /* nothing to look for: a wake-up stays in the eventfd */
     }
     struct epoll_event events[EVENT_BATCH];
     const uint64_t nap_left = nap_left_ns(epoll);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the next occurrence of a rule, span by span, in two steps: first the next local minute that matches the rule,
- * then the time at which the clock shows that minute. N3 and N4 differ in where the search begins in a span:
+ * then the time at which the clock shows that minute. N3 and N4 (verge/recurrence.h) differ in where the search begins
+ * in a span:
  *
  *   N4  just after `after`, or at the local time of the begin of the span if that is later. So local times that the
  *       clock has skipped do not come, and those that it shows again come again.

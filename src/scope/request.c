@@ -53,7 +53,7 @@ static bool split(verge__part *rest, char separator, verge__part *ret_front) {
     return true;
 }
 
-/* METHOD SP PATH SP HTTP/1.x */
+/* Reads a line such as "METHOD PATH HTTP/1.1". */
 static int read_first_line(verge__part line, reading *into) {
     verge__part method, path;
     if (!split(&line, ' ', &method) || !split(&line, ' ', &path) || method.size == 0) {
@@ -107,7 +107,7 @@ static bool is_zero(verge__part value) {
     return value.size > 0 && strspn(value.bytes, "0") >= value.size;
 }
 
-/* Name: value */
+/* Reads a line such as "Name: value". */
 static int read_field(verge__part line, reading *into) {
     verge__part name, value = line;
     if (!split(&value, ':', &name) || name.size == 0) {
@@ -177,7 +177,7 @@ static verge__part host_name(verge__part host) {
         size--;
     }
     const bool has_port = size > 0 && host.bytes[size - 1] == ':';
-    const bool is_bare_six = has_port && host.bytes[0] == '[' && host.bytes[size - 2] != ']'; /* "[::1" */
+    const bool is_bare_six = has_port && host.bytes[0] == '[' && host.bytes[size - 2] != ']'; /* such as "[::1" */
     host.size = has_port && !is_bare_six ? size - 1 : host.size;
     return host;
 }

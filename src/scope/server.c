@@ -30,10 +30,10 @@ enum {
 
 typedef struct verge__client {
     verge_scope *scope;
-    struct verge__client *newer; /* in the scope's list, which begins with the oldest */
+    struct verge__client *newer; /* the next one in the scope's list, which begins with the oldest */
     int fd;
     bool is_awaited;    /* the head of its next request has not arrived */
-    bool is_pushed_out; /* a newer client has taken its place: this one ends, and is not counted any more */
+    bool is_pushed_out; /* a newer client has its place: this client ends, and is not counted any more */
     size_t size;        /* how many of `bytes` were received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;

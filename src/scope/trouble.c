@@ -124,7 +124,7 @@ typedef struct verge__delay {
     uint32_t culprit;
     uint64_t amount; /* the largest lateness in ns; or how many timers are overdue */
     uint32_t source_count;
-    uint32_t sources[NAMED_MAX]; /* the first sources */
+    uint32_t sources[NAMED_MAX]; /* the first NAMED_MAX of these sources */
 } delay;
 
 /* Returns the worker on which most callbacks of a source began late, or 0. */

@@ -87,7 +87,7 @@ void verge__view_note_second(verge__service_view *view, uint64_t second, uint64_
 
 /* ---- what was counted ---- */
 
-/* Returns NULL if there is no memory. */
+/* Returns what is known about the worker with this id, or NULL if there is no memory. */
 static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     if (view->seats[id] == NULL) {
         const size_t size = sizeof(*view->seats[id]);

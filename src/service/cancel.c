@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cancelling a timer: T6 to T9, T13, T14. */
+/* Cancelling a timer: T6 to T9, T13, T14 (record.h). */
 #include <errno.h>
 
 #include "base/exchange.h"
@@ -48,7 +48,7 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
         if (VERGE__UNLIKELY(verge__word_generation(word) != (uint32_t)(handle >> 32))) {
             return verge__table_why_not(word, handle);
         }
-        if (is_sampled) { /* now: when the word has changed, the record may be another timer's */
+        if (is_sampled) { /* now: after the word has changed, the record may be another timer's */
             source = verge__timer_source(&service->sources, timer);
         }
         bool is_running = verge__word_state(word) == VERGE__RUNNING_STATE;

@@ -52,7 +52,7 @@ void verge__worker_file(verge_worker *worker, verge__timer *timer) {
 
 /* ---- out of the wheel ---- */
 
-/* A record that is in no wheel is counted only if it is free. */
+/* A record that is in no wheel counts in `held` only if it is free. */
 static verge__timer *taken_out(verge_worker *worker, verge__node *node) {
     verge__timer *timer = verge__timer_of(node);
     uint64_t word = atomic_load_explicit(&timer->word, memory_order_relaxed);

@@ -92,7 +92,7 @@ static uint32_t pick(const verge_service *service, bool only_asleep) {
         if (seat_state(worker) != VERGE__SEAT_JOINED || (only_asleep && !is_asleep(worker))) {
             continue;
         }
-        uint64_t load = count > 1 ? load_of(worker) : 0; /* load_of reads what other threads write */
+        uint64_t load = count > 1 ? load_of(worker) : 0; /* load_of is slow: it reads what other threads write */
         if (load < least) {
             least = load;
             picked = id;
@@ -204,7 +204,7 @@ static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
     }
 }
 
-/* T3. */
+/* T3: makes a record of the inbox this worker's own, or frees it. Returns whether it is SCHEDULED: a pending timer. */
 bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
     do {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaving: T12. All timers of a worker go to the other workers, overdue ones first. Handles and deadlines stay. */
+/* Leaving: T12 (record.h). All timers of a worker go to the other workers, overdue ones first. Handles and deadlines
+ * stay. */
 #include <errno.h>
 
 #include "base/probes.h"

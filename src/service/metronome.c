@@ -21,9 +21,9 @@
 
 enum {
     BUSY_PASSES = 64, /* passes without a wait before a worker needs the metronome; a pass that watches counts twice */
-    SAME_PASSES = 4,  /* passes with the same published time before a worker reads the clock; counted likewise */
-    IDLE_TICKS = 32,  /* ticks at which no worker has needed the metronome before it rests */
-    SLOWEST = 16,     /* its longest sleep between two ticks, in resolutions */
+    SAME_PASSES = 4, /* passes with the same published time before a worker reads the clock; counted like BUSY_PASSES */
+    IDLE_TICKS = 32, /* ticks at which no worker has needed the metronome before it rests */
+    SLOWEST = 16,    /* its longest sleep between two ticks, in resolutions */
 };
 
 /* ---- the workers' side ---- */

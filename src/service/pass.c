@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pass of a worker: T4, T5. It takes the records of the inbox, and then runs timers that are due, one batch at most.
+ * A pass of a worker: T4, T5 (record.h). It takes the records of the inbox, and then runs timers that are due, one
+ * batch at most.
  *
  * Due timers run in waves. A wave first runs the timers that came too late for their tick: those that other threads
  * sent, and then those that were started here. Of those that other threads sent, the ones received at one time are

@@ -12,7 +12,7 @@
 enum {
     DEFAULT_SHIFT = 20,
     DEFAULT_BATCH = 256,
-    EXPONENT_MAX = 40, /* of precision and resolution */
+    EXPONENT_MAX = 40, /* precision_ns and resolution_ns are 2^40 at most */
 };
 
 int verge_service_options_init(verge_service_options *options, size_t struct_size) {
@@ -282,7 +282,7 @@ int verge_service_destroy(verge_service *service, void (*visit)(void *context, c
         return 0;
     }
     if (verge__service_is_forked(service)) {
-        return -ECHILD; /* a thread that does not exist here may have left its memory in any state */
+        return -ECHILD; /* a thread of the parent may have left the service in any state */
     }
     /* Called in a callback, or in on_stuck, which runs on a worker's thread or the metronome's. */
     const verge_worker *bound = verge__bound(service);

@@ -90,7 +90,7 @@ void verge__worker_set_short_ways(verge_worker *worker) {
 void verge__worker_note_look(verge_worker *worker, uint64_t look) {
     verge__samples *samples = atomic_load_explicit(&worker->shown.samples, memory_order_acquire);
     if (samples == NULL) {
-        return; /* scope's thread is about to allocate them, or has no memory; the next pass tries again */
+        return; /* scope's thread is about to allocate samples, or has no memory; the next pass tries again */
     }
     worker->shown.look_seen = look;
     if (look != 0) {

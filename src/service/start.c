@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting a timer: T1 on the bound worker, T2 through an inbox. */
+/* Starting a timer: T1 (record.h) on the bound worker, T2 through an inbox. */
 #include <errno.h>
 #include <string.h>
 

@@ -215,7 +215,7 @@ bool verge__runner_has_work(verge__runner *runner) {
            (runner->has_others && (runner->handed_over != NULL || verge__has_shared(runner)));
 }
 
-/* Begins to share if there are other runners. In virtual time each task stays where it was put (T7). */
+/* Begins to share if there are other runners. In virtual time each task stays where it was put (T7 in verge/task.h). */
 static void begin_to_share(verge__runner *runner) {
     const verge_runtime *runtime = runner->runtime;
     if (runtime->options.virtual_clock == NULL && atomic_load(&runtime->runner_count) > 1) {

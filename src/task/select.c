@@ -42,7 +42,7 @@ typedef struct verge__selection {
     uint32_t count;
     uint32_t joined_count; /* cases that `join` was called for, in the random order */
     verge__choice choice;
-    verge_mutex *mutex; /* of the conditions; NULL: there are none */
+    verge_mutex *mutex; /* the mutex of all conditions; NULL: no case is a condition */
     bool gave_mutex_up;
     uint32_t descriptor_count;
     verge_case *polled; /* the case whose descriptor is ready; NULL: none */

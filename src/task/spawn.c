@@ -47,7 +47,7 @@ static void give_stack(verge_runtime *runtime, verge__stack *stack) {
 
 /* Called when no pointer to the task is used any more. */
 static void release_task(const verge_task *task) {
-    if (!atomic_load(&task->is_lost)) { /* X2 */
+    if (!atomic_load(&task->is_lost)) { /* X2 (lost.c) */
         give_stack(task->runtime, task->stack);
     }
 }

@@ -110,7 +110,7 @@ static bool io_comes_within_its_grace(verge_runtime *runtime, struct verge__reac
             return true;
         }
         passed_ns = verge__clock_now(&real) - start_ns;
-        if (passed_ns >= grace_ns) { /* with a grace of 0, the reactor is asked exactly once (T7) */
+        if (passed_ns >= grace_ns) { /* with a grace of 0, the reactor is asked exactly once (T7 in verge/task.h) */
             return false;
         }
     }

@@ -21,7 +21,7 @@ bool verge__wheel_has_due(const verge_wheel *wheel) {
 void verge__wheel_set_short_reach(verge_wheel *wheel) {
     verge__calendar *calendar = &wheel->calendar;
     uint64_t middle = wheel->geometry.end_tick / 2;
-    bool has_cap = wheel->options.timer_cap != 0; /* then timers may move the short way, but not start */
+    bool has_cap = wheel->options.timer_cap != 0; /* then timers may be moved the short way, but not started */
     bool is_short = wheel->is_plain && calendar->cursor == verge__wheel_target(wheel) && calendar->cursor < middle &&
                     wheel->past == NULL && wheel->deferred == NULL && verge__order_is_empty(wheel->order) &&
                     (wheel->order == NULL || wheel->runs == 0);
@@ -214,7 +214,7 @@ size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout 
         return 0;
     }
     wheel->now_ns = now_ns > wheel->now_ns ? now_ns : wheel->now_ns;
-    verge__wheel_end_short_reach(wheel); /* until the cursor has caught up */
+    verge__wheel_end_short_reach(wheel); /* no short ways until the cursor has caught up */
     wheel->runs += is_run;
     hand_out_until_full(wheel, to);
     VERGE__INVARIANT(wheel->runs >= is_run, "W5: runs under way are counted");

@@ -114,7 +114,7 @@ int verge_wheel_cancel(verge_wheel *wheel, verge_timer timer, void **ret_data) {
         *ret_data = node->data;
     }
     VERGE__PROBE2(cancel, wheel, timer);
-    bool is_retired = !verge__nodes_put_free(&wheel->nodes, node, timer); /* no generations left */
+    bool is_retired = !verge__nodes_put_free(&wheel->nodes, node, timer); /* the node has no generations left */
     bool is_idle = verge__wheel_make_idle(wheel, &node->timer) && !is_retired;
     return VERGE__LIKELY(is_idle && wheel->nodes.empty_count == 0) ? 0 : tidy(wheel, node, is_idle);
 }
