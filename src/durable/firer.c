@@ -494,8 +494,8 @@ static void tell_batch(verge__firer *firer, int error) {
     }
 }
 
-/* Under the lock: files or drops the hints of the batch. Returns whether a timer was not due yet, so that the store's
- * clock may have gone back. */
+/* Under the lock: files or drops the hints of the batch. Returns whether a timer was not due yet, which means that the
+ * store's clock may have gone back. */
 static bool end_hints(verge__firer *firer, uint64_t again_ns, int error) {
     verge_durable *durable = firer->durable;
     bool is_early = false;

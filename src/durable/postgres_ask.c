@@ -17,8 +17,8 @@
     "ON s.shard = o.shard AND s.epoch = o.epoch FOR SHARE OF s)"
 #define IS_DUE_AND_OWN "t.due + 0 <= (SELECT verge_now()) AND t.shard + 0 = ANY (ARRAY(SELECT shard FROM own))"
 #define NOW "WITH n AS MATERIALIZED (SELECT verge_now() AS now)"
-/* unnest() is in the list of columns, which the server goes through row by row. In FROM, the server would copy each
- * array to a temporary store first: a sixth of the time of an INSERT. */
+/* unnest() is in the list of columns, which the server goes through row by row. In FROM, the server would first copy
+ * each array to a temporary store, which takes a sixth of the time of an INSERT. */
 #define INSERT_ROWS(ATTEMPT, REVISION, NAME, ARRAYS) \
     "INSERT INTO verge_timer (id, shard, due, attempt, running, revision, period, policy, handler, name, payload, " \
     "rule) SELECT r.id, r.id & 255, CASE WHEN r.due < 0 THEN n.now - r.due - 1 ELSE r.due END, " ATTEMPT \

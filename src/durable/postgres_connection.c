@@ -43,7 +43,7 @@ static PGconn *connect_to_server(const char *url) {
 
 /* Finds out why a connection could not be made. libpq has no error code for this, only a text in the server's language.
  * So this connects once more, with a text that includes the code: "... FATAL:  28P01: password authentication failed
- * ...\nLOCATION: ...". If the error is one of the client, the text has no code, and the result is -EHOSTUNREACH. */
+ * ...\nLOCATION: ...". If the error comes from libpq itself, the text has no code, and the result is -EHOSTUNREACH. */
 static int explain_failure(const char *url) {
     const char *const values[] = {CONNECT_TIMEOUT_S, "verge-durable", "10", "10000", url, NULL};
     PGconn *pg = PQconnectStartParams(keywords, values, 1);

@@ -224,8 +224,8 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     return matched;
 }
 
-/* Sets the outcomes of rows whose ids are in the table, from before or by this insert. Such an id may belong to another
- * timer. A call may have an id twice. */
+/* Sets the outcomes of rows whose ids are in the table, whether they were there before or this insert added them. Such
+ * an id may belong to another timer. A call may have an id twice. */
 static void match_found(const PGresult *result, verge__row *rows, size_t count) {
     for (int i = 0; i < PQntuples(result); i++) {
         verge__row found;

@@ -64,7 +64,7 @@ void verge__log(verge_durable *durable, const verge_durable_message *about, cons
     (void)pthread_mutex_unlock(&durable->said.lock);
 }
 
-/* Under the lock: counts a thread whose steps fail now. Returns whether this is to be told: if it is the first such
+/* Under the lock: counts a thread whose steps fail now. Returns whether to tell the log: true if it is the first such
  * thread, or if it fails for another reason. */
 static bool is_news(verge_durable *durable, const char *words) {
     const bool is_new = durable->said.failing_count++ == 0 || strcmp(durable->said.told_words, words) != 0;

@@ -60,8 +60,8 @@ ptrdiff_t verge_recv(int fd, void *buffer, size_t size, int flags, uint64_t dead
     }
     verge__operation operation = transfer(VERGE__RECV, fd, buffer, size);
     operation.flags = flags_to_receive(flags);
-    /* If the last receive of the task emptied the socket, this one will probably wait. Only a hint: the descriptor may
-     * be another file by now. */
+    /* If the last receive of the task emptied the socket, this receive will probably wait. This is only a hint: the
+     * descriptor may be another file by now. */
     operation.expects_wait =
         self->drained_fd == fd && (operation.flags & MSG_DONTWAIT) == 0 && !atomic_load(&self->is_cancelled);
     const int result = verge__wait_for_operation(self, &operation, deadline_ns);

@@ -3,7 +3,8 @@
  * Child processes. The end of a child is an event of its pidfd. A program that runs with pipes has up to four things
  * to wait for. An epoll instance turns them into one descriptor, and verge_poll waits for that, on either backend.
  *
- *   R1  From the start of the program until it is reaped, no other process has its pid. So no other one is signalled.
+ *   R1  From the start of the program until it is reaped, no other process has its pid. So no other process is
+ *       signalled.
  *   R2  However the call ends, the program has been reaped, and all descriptors are closed.
  */
 #define _GNU_SOURCE

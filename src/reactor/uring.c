@@ -95,8 +95,8 @@ static void unmap(struct io_uring *ring) {
     io_uring_queue_exit(ring);
 }
 
-/* A filter may allow io_uring_setup and forbid io_uring_enter. 0: the ring works: an entry came back as a
- * completion. */
+/* A filter may allow io_uring_setup and forbid io_uring_enter. Returns 0 if the ring works, that is, if an entry came
+ * back as a completion. */
 static int try_out(struct io_uring *ring) {
     struct io_uring_cqe *completion = NULL;
     struct __kernel_timespec timeout = {.tv_sec = 1};
@@ -265,8 +265,8 @@ static void cancel_again(uring_reactor *uring, bool those_with_a_result) {
     }
 }
 
-/* How long a wait may last, so that operations with a result are cancelled again in time (U3). If it is time, cancels
- * them again. */
+/* Returns how long a wait may last, so that operations with a result are cancelled again in time (U3). If that time has
+ * come, cancels them. */
 static uint64_t time_to_cancel_again(uring_reactor *uring) {
     if (uring->cancel_again_at_ns == 0) {
         return VERGE_NEVER;

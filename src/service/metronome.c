@@ -99,7 +99,7 @@ int verge_service_tick(verge_service *service) {
 }
 
 /* How long to sleep before the next tick: until the first timer of any worker is due, but from 1 to 16 resolutions. If
- * callbacks are watched, it is at most stuck_after_ns, unless that is less than 1 resolution. */
+ * callbacks are watched, the sleep is at most stuck_after_ns, unless that is less than 1 resolution. */
 static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
     uint64_t first_ns = VERGE_NEVER;
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);

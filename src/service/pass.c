@@ -360,8 +360,9 @@ uint64_t verge_worker_next_wakeup(verge_worker *worker) {
  * A thread of the service sleeps although records come in all the time. It must not wake up for each of them: a thread
  * that starts and cancels timers would keep it awake, and both would compete for the same cache lines. So if NAP_AFTER
  * records have come since its last sleep, it naps: it sleeps for NAP_NS at most. Records that are due after the nap
- * wake it only if VERGE__SPENT_BEFORE_WAKE records have come. After it has written until when it sleeps, it takes the
- * records that have come (park.h). A record then keeps it awake only if the record is due before that time.
+ * wake it only if VERGE__SPENT_BEFORE_WAKE records have come. After the thread has written until when it sleeps, it
+ * takes the records that have come (park.h). A record then keeps the thread awake only if the record is due before that
+ * time.
  */
 static bool begin_sleep(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal) {
     if (!worker->naps) {
@@ -395,8 +396,8 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
     verge__park_end(worker);
 }
 
-/* Returns whether the worker was interrupted, and clears that. An exchange, because a plain store could overwrite an
- * interruption unseen. */
+/* Returns whether the worker was interrupted, and clears that. This is an exchange, because a plain store could
+ * overwrite an interruption unseen. */
 static bool end_interruption(verge_worker *worker) {
     VERGE__STEP("interrupt: end");
     return atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);

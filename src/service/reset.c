@@ -64,11 +64,11 @@ static uint64_t end(verge__timer *timer, uint64_t word, const verge_worker *boun
 
 /*
  * Wakes the owner of a LINKED timer that got an earlier deadline. The owner may sleep beyond this deadline, because the
- * thread that pushed the timer woke it only if it slept beyond the deadline of that moment. (If the owner field is out
- * of date, the worker that gets the timer was woken in any case.) If two threads reset the timer, one may link it, and
- * the other may find it linked before it is pushed. So the thread that pushes reads the deadline once more. This read,
- * the store of the deadline, the push, and what the owner does before it sleeps are sequentially consistent. So if the
- * other thread did not see the owner asleep, the pushing thread sees the other thread's deadline.
+ * thread that pushed the timer woke the owner only if it slept beyond the deadline that the timer had then. (If the
+ * owner field is out of date, the worker that gets the timer was woken in any case.) If two threads reset the timer,
+ * one may link it, and the other may find it linked before it is pushed. So the thread that pushes reads the deadline
+ * once more. This read, the store of the deadline, the push, and what the owner does before it sleeps are sequentially
+ * consistent. So if the other thread did not see the owner asleep, the pushing thread sees the other thread's deadline.
  */
 static void wake_owner(verge_service *service, uint64_t word, uint64_t deadline_ns) {
     verge_worker *owner = verge__service_seat(service, verge__word_owner(word));

@@ -146,7 +146,7 @@ static int start_threads(verge_service *service) {
 }
 
 /* Deadlines up to this one are refused. The short way of start does not compare with it. But that way is not taken for
- * a tick before the one in which its worker joined. So every refused deadline goes the long way, unless the clock went
+ * ticks before the tick in which the worker joined. So every refused deadline goes the long way, unless the clock went
  * back before the worker joined. */
 static uint64_t last_refused(const verge_service *service) {
     if (!verge__checks_deadlines(service->options.clock, service->options.check_deadlines)) {

@@ -20,7 +20,7 @@
 
 /*
  * AddressSanitizer must be told the bounds of the new stack before a switch. After the switch, it tells the bounds of
- * the old one: this is how the bounds of a thread's own stack become known.
+ * the old stack: this is how the bounds of a thread's own stack become known.
  *
  * ThreadSanitizer notes each call and return for the flow that it was last told about. So once it knows of the new
  * flow, no function may return before the switch itself: the return would be noted for a flow that has called nothing.

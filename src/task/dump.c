@@ -66,8 +66,8 @@ static uintptr_t plain_address(uintptr_t address) {
 #endif
 }
 
-/* A frame is two words: the frame pointer of the caller, and the return address. The first two arguments after the task
- * are as verge__context_where returns them. */
+/* A frame is two words: the frame pointer of the caller, and the return address. `address` and `frame` are as
+ * verge__context_where returns them. */
 static VERGE__NOT_SANITIZED void walk(const verge_task *task, uintptr_t address, uintptr_t frame,
                                       verge__task_snapshot *snapshot) {
     const uintptr_t low = (uintptr_t)task->stack->low;

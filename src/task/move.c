@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runner that retires. Its tasks that are ready, or wait for anything but I/O, go to another runner. A task in I/O
- * stays, and moves when its operation is done. The timer of a task that moved may still run here, or on the worker to
- * which the service gives the timer when this worker leaves. The timer wakes its task, wherever the task is.
+ * What a runner does when it retires. Its tasks that are ready, or wait for anything but I/O, go to another runner. A
+ * task in I/O stays, and moves when its operation is done. The timer of a task that moved may still run on the worker
+ * of this runner, or on the one to which the service gives the timer when this worker leaves. The timer wakes its task,
+ * wherever the task is.
  */
 #include <errno.h>
 

@@ -67,9 +67,9 @@ static void task_main(void *argument) {
  * runtime->tasks counts the tasks that have not ended, and the credits: when it becomes 0, the run is over. If each
  * spawn and each end changed this word, runners would compete for it. So a runner has a credit: a number of tasks that
  * are counted but do not exist. A spawn by a task takes 1 from the credit, the end of a task adds 1 to it. A spawn from
- * outside adds 1 to the word. With task_count_max, so does every spawn, and each end gives the credit back. The runner
- * gives its credit back before it waits. So when the last task has ended, all credits go back, and the runner that
- * gives back the last one ends the run.
+ * outside adds 1 to the word. If task_count_max is set, every spawn adds 1 to the word, and each end gives the credit
+ * back. The runner gives its credit back before it waits. So when the last task has ended, all credits go back, and the
+ * runner that gives back the last one ends the run.
  */
 static void add_credit(verge__runner *runner, uint64_t more) {
     atomic_store_explicit(&runner->credit, atomic_load_explicit(&runner->credit, memory_order_relaxed) + more,

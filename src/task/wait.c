@@ -247,9 +247,9 @@ static bool is_over(const verge_task *self, uint64_t deadline_ns) {
            (deadline_ns != VERGE_NEVER && deadline_ns <= verge__clock_now(&self->runtime->clock));
 }
 
-/* If the deadline has passed or the task is cancelled when the call begins, the operation is done all the same (N3), as
- * soon as there is a thread. If no thread can be started, or there is no memory for a timer, the calling worker makes
- * the operation, and is blocked meanwhile. */
+/* If the deadline has passed or the task is cancelled when the call begins, the operation is done all the same (N3 in
+ * verge/io.h), as soon as there is a thread. If no thread can be started, or there is no memory for a timer, the
+ * calling worker makes the operation, and is blocked meanwhile. */
 static int attempt_on_a_thread(verge_task *self, struct verge__operation *operation, uint64_t deadline_ns) {
     const unsigned awaits = VERGE__AWAITS_OPERATION + operation->kind;
     const uintptr_t awaited = (uintptr_t)(unsigned)operation->fd;
@@ -335,7 +335,7 @@ static void disarm(verge_task *self) {
 }
 
 /* Whether an operation must be told that its task is cancelled or its deadline has passed. io_uring tries operations on
- * sockets before it looks at their cancellation. Other operations it might not even begin (N3). */
+ * sockets before it looks at their cancellation. It might not even begin other operations (N3). */
 static bool must_know_if_over(const struct verge__operation *operation) {
     switch ((enum verge__operation_kind)operation->kind) {
     case VERGE__ACCEPT:

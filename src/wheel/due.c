@@ -33,8 +33,8 @@ void verge__wheel_set_short_reach(verge_wheel *wheel) {
     wheel->short_reach = is_short && !has_cap ? reach : 0;
     uint64_t end =
         calendar->cursor + reach < wheel->geometry.end_tick ? calendar->cursor + reach : wheel->geometry.end_tick - 1;
-    /* While a tick is handed out, no node keeps its place: one in the slot of the tick whose timer was moved later, or
-     * is idle, would look like a backlog. */
+    /* While a tick is handed out, no node keeps its place. Otherwise a node in the slot of the tick that is idle, or
+     * whose timer was moved later, would look like a backlog. */
     bool is_between = is_short && !verge__calendar_has_due(calendar);
     wheel->keep_end_ns = is_between && calendar->has_places ? (end << calendar->shift) - calendar->bias_ns : 0;
     wheel->idle_limit = is_between && !has_cap ? verge__idle_max : 0;
@@ -102,8 +102,8 @@ static VERGE__ALWAYS_INLINE bool is_due(verge_wheel *wheel, verge__timer_node *t
     return true;
 }
 
-/* The next step of a wheel without an order: one node comes up. False: none is left of what is past, and of the
- * tick. */
+/* The next step of a wheel without an order: one node comes up. False: neither past timers nor timers of the tick are
+ * left. */
 static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout *to) {
     bool is_past = wheel->past != NULL;
     verge__timer_node *timer = come_up(wheel, is_past);
@@ -149,8 +149,8 @@ static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sort
     return !is_empty;
 }
 
-/* What is past comes before the tick. Timers that become past while sorted past timers are handed out wait until all of
- * those are out. */
+/* What is past comes before the tick. While sorted past timers are handed out, timers that become past wait until all
+ * sorted ones are out. */
 static bool hand_out_in_order(verge_wheel *wheel, verge__handout *to) {
     return hand_out_sorted(wheel, &wheel->order->past, to) || hand_out_sorted(wheel, &wheel->order->tick, to);
 }
