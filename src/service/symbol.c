@@ -30,7 +30,7 @@ static const ElfW(Shdr) * section(const image *file, const ElfW(Ehdr) * head, ui
                : at(file, head->e_shoff + index * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr)));
 }
 
-/* Writes the name of the function in whose code the value lies. False: the value lies in no function. */
+/* Writes the name of the function in whose code the value lies. False: no symbol of the file covers the value. */
 static bool search(const image *file, const ElfW(Shdr) * symbols, const ElfW(Shdr) * names, uint64_t value, char *name,
                    size_t size) {
     const uint64_t count = symbols->sh_size / sizeof(ElfW(Sym));
