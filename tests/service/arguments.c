@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments that make no sense: an error, or a result the header states; never a crash, never a change. */
+/* Calls with arguments that make no sense return an error, or the result that the header states. They never crash, and
+ * change nothing. */
 #include "service/support.h"
 
 static void null_service(void **state) {
@@ -165,7 +166,7 @@ static void options_of_a_worker(void **state) {
     stepped_begin(&stepped);
     verge_worker_options options[2] = {{.struct_size = sizeof(options)}};
     verge_worker *worker = NULL;
-    options[1].struct_size = 1; /* beyond what the library knows */
+    options[1].struct_size = 1; /* not 0, and in the part of options[0] that the library does not know */
     assert_int_equal(verge_worker_join(stepped.service, options, &worker), -EINVAL);
     options[0].struct_size = 0; /* the caller forgot it */
     assert_int_equal(verge_worker_join(stepped.service, options, &worker), -EINVAL);
@@ -193,8 +194,8 @@ static void handles_that_never_were(void **state) {
             UINT64_C(1) << 32 | 1025, /* in a gap between segments */
             UINT64_C(1) << 32 | (1 << 15),
             UINT64_C(1) << 32 | UINT32_MAX,
-            pending + (UINT64_C(2) << 32), /* a later life of the record */
-            pending + (UINT64_C(1) << 32), /* an even generation: no timer */
+            pending + (UINT64_C(2) << 32), /* a later generation of the same record */
+            pending + (UINT64_C(1) << 32), /* an even generation, which no timer has */
             round == 0 ? UINT64_C(1) << 32 : pending & UINT32_MAX,
         };
         for (size_t i = 0; i < COUNT_OF(strangers); i++) {
@@ -264,7 +265,7 @@ static void statistics_of_any_size(void **state) {
     stats.struct_size = offsetof(verge_service_stats, started);
     assert_int_equal(verge_service_get_stats(stepped.service, &stats), 0);
     assert_int_equal(stats.pending, 0);
-    assert_int_equal(stats.started, UINT64_C(0x5a5a5a5a5a5a5a5a)); /* an older program has no such field */
+    assert_int_equal(stats.started, UINT64_C(0x5a5a5a5a5a5a5a5a)); /* beyond struct_size: not written */
     assert_int_equal(verge_service_get_histograms(stepped.service, NULL, NULL), 0);
     stepped_end(&stepped);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel_wait for callbacks of other threads. The threads are real. Where a test needs one outcome of a race, they meet
- * at steps. */
+/* cancel_wait for callbacks of other threads. The threads are real. Where a test needs one outcome of a race, threads
+ * meet at steps. */
 #include <string.h>
 
 #include "service/park.h"
@@ -73,7 +73,7 @@ struct ring {
     struct member {
         struct ring *ring;
         verge_timer timer;
-        verge_timer next; /* the timer for which this one's callback waits */
+        verge_timer next; /* the callback of `timer` waits for the callback of this timer */
         verge_service *next_service;
         int verdict;
         _Atomic bool is_set_up;
@@ -87,8 +87,8 @@ struct ring {
 static struct ring *ring_under_way;
 static _Thread_local bool is_waiting_member;
 
-/* If all members sleep, none wakes up any more. The thread of the last one exits, so that the test fails, and does not
- * hang. */
+/* If all members sleep, none wakes up any more. Then the thread of the last member exits, so that the test fails, and
+ * does not hang. */
 static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     (void)word;
     (void)expected;
@@ -277,12 +277,12 @@ static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
     stepped_end(&relay->stepped);
 }
 
-/* ---- a callback returns while another thread looks whether it waits for somebody ---- */
+/* ---- a callback returns while another thread looks whether that callback waits for another one ---- */
 
 struct mistaken {
     struct stepped stepped;
-    verge_timer quick;  /* its callback returns while the callback of `waiter` is about to wait for it */
-    verge_timer waiter; /* after `quick`, the other worker runs a callback that waits for this timer */
+    verge_timer quick;  /* its callback returns while the callback of `waiter` is about to wait for that */
+    verge_timer waiter; /* after `quick`, the other worker runs a callback that waits for the callback of `waiter` */
     int verdict;
     _Atomic bool has_begun;
     _Atomic bool may_return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cap on timers and their count: exact, whichever thread starts timers and however they end. */
+/* The cap on timers and the count of timers are exact, whichever thread starts timers and however they end. */
 #include "service/support.h"
 
 enum { CAP = 10 };
@@ -34,11 +34,12 @@ static void every_way_to_end_makes_room(void **state) {
         stepped_begin_capped(&stepped);
         verge_worker *worker = variant == 0 ? join_bound(stepped.service) : join_unbound(stepped.service);
         fill(&stepped, timers);
-        assert_int_equal(verge_service_cancel(stepped.service, timers[CAP - 1]), 0); /* filed here, or in the inbox */
+        /* Variant 0: filed; 1: in the inbox. */
+        assert_int_equal(verge_service_cancel(stepped.service, timers[CAP - 1]), 0);
         assert_int_equal(verge_service_count(stepped.service, 0), CAP - 1);
         fill(&stepped, timers);
         assert_int_equal(step(worker), 0);
-        assert_int_equal(verge_service_shutdown(stepped.service, timers[CAP - 1]), 0); /* filed */
+        assert_int_equal(verge_service_shutdown(stepped.service, timers[CAP - 1]), 0); /* the timer is filed */
         assert_int_equal(verge_service_cancel(stepped.service, timers[CAP - 1]), -ENOENT);
         assert_int_equal(verge_service_count(stepped.service, 0), CAP - 1);
         fill(&stepped, timers);
@@ -46,7 +47,7 @@ static void every_way_to_end_makes_room(void **state) {
         assert_int_equal(step(worker), CAP);
         assert_int_equal(verge_service_count(stepped.service, 0), 0);
         fill(&stepped, timers);
-        leave(worker); /* orphans count */
+        leave(worker); /* all timers become orphans, which count */
         assert_full(&stepped);
         assert_int_equal(verge_service_cancel(stepped.service, timers[0]), 0);
         assert_int_equal(verge_service_count(stepped.service, 0), CAP - 1);

@@ -11,7 +11,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
                           void *argument);
 
-/* Wrapped at link time, for the library, too. */
+/* Called instead of pthread_create, by the library, too (linked with --wrap). */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *argument),
                           void *argument) {
     if (threads_left == 0) {
@@ -38,7 +38,7 @@ static void without_threads_there_is_no_service_and_nothing_is_left(void **state
         threads_left = left;
         const int error = verge_service_create(&options, &stepped.service);
         threads_left = UINT32_MAX;
-        if (left == THREADS + 1) { /* and one is the metronome's */
+        if (left == THREADS + 1) { /* enough: each worker needs a thread, and so does the metronome */
             assert_int_equal(error, 0);
             assert_int_equal(verge_service_destroy(stepped.service, NULL, NULL), 0);
         } else {

@@ -16,7 +16,7 @@ static void in_a_callback_it_is_refused(void **state) {
     verge_worker *worker = join_unbound(stepped.service);
     (void)start_at(stepped.service, 0, destroy_here, &notes);
     (void)start_at(stepped.service, 0, take_note, &notes);
-    assert_int_equal(step(worker), 2); /* the service goes on */
+    assert_int_equal(step(worker), 2); /* destroy has failed, so the other timer runs, too */
     leave(worker);
     stepped_end(&stepped);
 }
@@ -43,7 +43,7 @@ struct hand_back {
     verge_timer timers[TIMERS];
     uint64_t deadlines_ns[TIMERS];
     uint32_t visited[TIMERS];
-    uint32_t numbers[TIMERS]; /* the arguments point here */
+    uint32_t numbers[TIMERS]; /* each timer's argument points to its number */
 };
 
 static void expect_pending(void *context, const verge_pending *pending) {
@@ -164,7 +164,7 @@ static void it_hangs_on_no_sleeping_thread(void **state) {
         if (round % 7 < 4) {
             verge_worker *worker = join_bound(service);
             (void)start_at(service, VERGE_NEVER - 1, do_nothing, NULL);
-            for (int i = 0; i < 100; i++) { /* busy: the metronome is wanted */
+            for (int i = 0; i < 100; i++) { /* a busy worker wants the metronome */
                 (void)start_at(service, 0, do_nothing, NULL);
                 (void)verge_worker_run_once(worker, 0);
             }

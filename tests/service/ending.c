@@ -16,8 +16,8 @@ int __wrap_pthread_join(pthread_t thread, void **ret_result);
 static struct {
     verge_service *service;
     pthread_key_t key;
-    _Atomic uint32_t marked;       /* threads with data that has a destructor */
-    _Atomic uint32_t destroying;   /* threads that are in the destructor */
+    _Atomic uint32_t marked;       /* how many threads have data with a destructor */
+    _Atomic uint32_t destroying;   /* how many threads have begun the destructor */
     _Atomic bool may_end;          /* destructors may return */
     _Atomic bool is_joined_locked; /* somebody has waited for a thread under the lock */
     _Atomic bool is_destroy_joining;

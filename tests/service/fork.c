@@ -23,7 +23,7 @@ enum { THREADS_ARE_WATCHED = 0 };
 static verge_wheel *wheel;
 static verge_service *service;
 static verge_runtime *runtime;
-static verge_worker *worker; /* of this thread */
+static verge_worker *worker; /* the main thread is bound to it */
 static verge_timer timer;
 static _Atomic int fired;
 

@@ -4,7 +4,7 @@
 #include "service/service_internal.h"
 #include "service/support.h"
 
-/* A timer whose record is in its last generation. */
+/* Starts a timer, and sets its record to the last generation. Returns the handle of that generation. */
 static verge_timer last_of_its_record(struct stepped *stepped, uint64_t deadline_ns, verge_callback callback,
                                       void *argument) {
     const verge_timer timer = start_at(stepped->service, deadline_ns, callback, argument);
@@ -142,7 +142,7 @@ static void records_of_two_workers_do_not_alternate(void **state) {
         }
     }
     assert_int_equal(changes, 2);    /* the records of each worker lie side by side */
-    for (size_t w = 0; w < 2; w++) { /* takes the records above, which never were timers, out of the count */
+    for (size_t w = 0; w < 2; w++) { /* the records taken above were no timers: uncount them */
         atomic_store(&workers[w]->held, verge__worker_free_count(workers[w]));
         leave(workers[w]);
     }

@@ -12,7 +12,7 @@ static void count_one(const verge_firing *firing) {
 
 /* ---- time ---- */
 
-/* From tick 0, the last tick is one too far for the levels. */
+/* Seen from tick 0, the last tick is one tick beyond what the levels can hold. */
 static void the_end_of_time_can_be_had_at_its_beginning(void **state) {
     (void)state;
     for (unsigned shift = 0; shift <= 40; shift++) {

@@ -60,8 +60,8 @@ static void its_timers_go_to_the_others(void **state) {
     stepped_end(&stepped);
 }
 
-/* The timers are sent in pieces. The workers have not taken a piece before the next one is sent, so timers on their way
- * must count. */
+/* The timers are sent in pieces. When a piece is sent, the pieces before it are still in the workers' inboxes. These
+ * timers must count, too. */
 static void its_timers_are_dealt_evenly(void **state) {
     (void)state;
     enum { TIMERS = 6000, SENT_AT_ONCE = 256 };
@@ -177,9 +177,9 @@ static void overdue_orphans_run_first(void **state) {
 /* How timers come to a worker too late for their ticks. */
 enum way {
     LEFT,    /* another worker left, with some of them in a backlog */
-    ORPHANS, /* they were started without a worker */
+    ORPHANS, /* they were started while there was no worker */
     SENT,    /* they were in its inbox while it made no pass */
-    RESCUED, /* another worker is stuck in a callback */
+    RESCUED, /* another worker, which had them, is stuck in a callback */
     WAYS
 };
 
@@ -293,7 +293,7 @@ static void overdue_timers_run_in_the_order_of_their_ticks(void **state) {
     take_over(LEFT, 5000, &random); /* more than a worker takes in one pass */
 }
 
-/* A small batch leaves timers over: some of a tick that has begun, and some that came too late for their tick. */
+/* A small batch leaves timers over: some of the tick that is being run, and some that came too late for their tick. */
 static void a_backlog_goes_to_the_others(void **state) {
     (void)state;
     enum { COUNT = 30 };
@@ -356,7 +356,8 @@ static void a_callback_that_leaves_is_the_last_of_its_worker(void **state) {
         assert_int_equal(verge_service_count(stepped.service, 0), 12);
         verge_worker *next = join_unbound(stepped.service);
         assert_int_equal(step(next), 11);
-        assert_int_equal(verge_service_cancel(stepped.service, timer), 0); /* was reset, and moved */
+        /* Its callback has reset it, so it is pending, on the other worker. */
+        assert_int_equal(verge_service_cancel(stepped.service, timer), 0);
         leave(next);
         stepped_end(&stepped);
     }
@@ -473,11 +474,11 @@ static void another_thread_leaves_for_one_that_died(void **state) {
                          -ENOENT); /* nobody waits for the dead callback */
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);
-        verge_worker *next = join_unbound(stepped.service); /* in the same seat */
+        verge_worker *next = join_unbound(stepped.service); /* gets the seat of the worker that has left */
         assert_int_equal(verge_worker_id(next), 1);
         advance(&stepped, 2 * SECOND);
         (void)verge_service_tick(stepped.service);
-        assert_int_equal(stuck, variant); /* it is not reported again */
+        assert_int_equal(stuck, variant); /* the dead callback is not reported again */
         (void)step(next);
         assert_int_equal(deserter.notes.fired, 1);
         (void)step_at(&stepped, next, 3 * HOUR);
@@ -500,7 +501,7 @@ static void a_thread_is_one_worker_of_a_service(void **state) {
     verge_worker *second = NULL;
     assert_int_equal(verge_worker_join(stepped.service, NULL, &second), -EBUSY);
     assert_null(second);
-    second = join_bound(other.service); /* but a worker of several services */
+    second = join_bound(other.service); /* the same thread may join another service */
     assert_ptr_equal(verge_worker_current(stepped.service), worker);
     assert_ptr_equal(verge_worker_current(other.service), second);
     leave(worker);

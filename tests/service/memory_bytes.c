@@ -33,7 +33,7 @@ static void note_wake(void *context) {
     *(bool *)context = true;
 }
 
-/* A worker that sleeps until it is woken, and then does at once what there is to do. */
+/* If the worker was woken, makes passes until it may sleep again. */
 static void step_if_woken(verge_worker *worker, bool *is_woken) {
     if (!*is_woken) {
         return;
@@ -45,7 +45,8 @@ static void step_if_woken(verge_worker *worker, bool *is_woken) {
     } while (verge_worker_begin_wait(worker) == 0);
 }
 
-/* As many timers of 30 s are pending as a server has requests; each ends long before its time. */
+/* WINDOW timers of 30 s are pending, as in a server with a timer for each request. Each is cancelled long before it is
+ * due. */
 static void remote_cancels_leave_no_memory_behind(void **state) {
     (void)state;
     struct stepped stepped;
@@ -66,7 +67,7 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
         window[i % WINDOW] = start_at(stepped.service, now_of(&stepped) + 30 * SECOND, do_nothing, NULL);
         step_if_woken(worker, &is_woken);
         if (i % 1000 == 0) {
-            advance(&stepped, 100000); /* 10 million a second: none of them comes due */
+            advance(&stepped, 100000); /* 10 million starts a second: none of the timers comes due */
             assert_bounded(stepped.service, empty_bytes, i < WINDOW ? i : WINDOW);
         }
     }
@@ -76,7 +77,7 @@ static void remote_cancels_leave_no_memory_behind(void **state) {
     stepped_end(&stepped);
 }
 
-/* The same with a thread. It may get the processor late, so the test waits for it now and then. */
+/* The same with a worker on a thread. The thread may get the processor late, so the test waits for it now and then. */
 static void remote_cancels_leave_no_memory_behind_a_thread(void **state) {
     (void)state;
     verge_service *service = NULL;
@@ -94,7 +95,7 @@ static void remote_cancels_leave_no_memory_behind_a_thread(void **state) {
             await_count(&notes.fired, 1);
         }
     }
-    /* Up to 10,000 may be on their way at any time. */
+    /* Up to 10,000 more timers may be in the worker's inbox at any time. */
     assert_bounded(service, empty_bytes, WINDOW + 10000);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }
@@ -146,7 +147,7 @@ static void a_worker_that_resets_to_earlier_without_passes_stays_small(void **st
     stepped_end(&stepped);
 }
 
-/* Earlier, later, earlier: no step leaves anything behind. */
+/* The timers are reset to earlier, to later and so on. No reset leaves anything behind. */
 static void a_worker_that_resets_back_and_forth_stays_small(void **state) {
     (void)state;
     for (int with_passes = 0; with_passes < 2; with_passes++) {

@@ -80,7 +80,7 @@ static void do_cancel(size_t index) {
     scenario.timers[index].is_pending = false;
 }
 
-/* Makes 100 passes of each worker. If there is one, no timer may be due then. */
+/* Makes 100 passes of each worker. After that, if there is a worker, no timer may be due. */
 static void run_until(uint64_t now_ns) {
     verge_manual_clock_set(&scenario.stepped.clock, now_ns);
     verge_worker *const workers[] = {scenario.local, scenario.remote};
@@ -138,8 +138,8 @@ static void play(void) {
     start_many(local_id, 700);
     start_many(remote_id, 700);
     run_until(begin_ns + TICK / 2);
-    reset_some(2, 2, TICK); /* earlier */
-    reset_some(3, 1, HOUR); /* later */
+    reset_some(2, 2, TICK); /* to earlier deadlines */
+    reset_some(3, 1, HOUR); /* to later deadlines */
     for (size_t i = 0; i < scenario.count; i += 5) {
         if (scenario.timers[i].is_pending) {
             do_cancel(i);
@@ -159,7 +159,7 @@ static void play(void) {
         leave(scenario.local);
         scenario.local = NULL;
     }
-    /* A worker that could not join is replaced by one that can; nothing is lost. */
+    /* Now there is memory: a worker joins, and runs the timers that are left. None was lost. */
     scenario.stepped.memory.fail_at = scenario.stepped.memory.fail_from = 0;
     scenario.local = try_join(false);
     assert_non_null(scenario.local);
@@ -199,7 +199,7 @@ static void each_allocation_fails_once(void **state) {
         (void)play_failing(n, 0);
         refused += scenario.failures;
     }
-    assert_true(refused > 2); /* the other failures changed no result of a call */
+    assert_true(refused > 2); /* other allocations failed without making a call fail */
 }
 
 static void all_allocations_fail_from_each_on(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metronome, which is a convenience: no promise depends on it. The clock of a hall lets the test stop the
- * metronome's thread alone, as it is the only thread that the test does not know.
+ * The metronome is a convenience: no promise of the service depends on it. A hall is a service whose clock can hold up
+ * every thread but the test's own. The only such thread is the metronome's.
  */
 #include "base/futex.h"
 #include "service/park.h"
@@ -54,7 +54,7 @@ static void wake_metronome(struct hall *hall) {
     }
 }
 
-/* From here on the metronome publishes nothing, though it is on. */
+/* Stops the thread of the metronome: it publishes nothing from now on, though it is on. */
 static void stall(struct hall *hall) {
     do {
         atomic_store(&hall->is_stalled, false);
@@ -64,12 +64,13 @@ static void stall(struct hall *hall) {
         while (!atomic_load(&hall->is_held_up)) {
             (void)step(hall->worker);
         }
-    } while (!atomic_load(&hall->service->metronome_is_on)); /* it had gone to rest just then */
+    } while (!atomic_load(&hall->service->metronome_is_on)); /* it had gone to rest before it was stalled */
 }
 
 /* ---- stalled, ended, or not there ---- */
 
-/* A worker that the program steps reads the clock in each pass, whatever the metronome has published. */
+/* The program makes the worker's passes itself. Then each pass reads the clock, whatever the metronome has
+ * published. */
 static void fire_some(struct hall *hall) {
     for (uint64_t i = 0; i < 200; i++) {
         struct notes notes = {0};
@@ -130,7 +131,8 @@ static void with_a_stalled_metronome_sleepers_wake_up(void **state) {
 
 /* ---- what the metronome publishes ---- */
 
-/* A thousand seconds pass between two ticks: what is published is the time, not a count. */
+/* A thousand seconds pass between two ticks of the metronome. It publishes the time of the clock, not a count of
+ * ticks. */
 static void what_is_published_is_the_clock(void **state) {
     (void)state;
     struct hall hall;
@@ -139,7 +141,7 @@ static void what_is_published_is_the_clock(void **state) {
         stall(&hall);
         const uint64_t before_ns = verge_service_exact_now(hall.service);
         verge_manual_clock_advance(&hall.clock, 1000 * SECOND);
-        assert_true(verge_service_now(hall.service) <= before_ns); /* published before */
+        assert_true(verge_service_now(hall.service) <= before_ns); /* was published before the clock moved */
         atomic_store(&hall.is_stalled, false);
         while (verge_service_now(hall.service) != before_ns + 1000 * SECOND) {
             (void)step(hall.worker);
@@ -210,7 +212,7 @@ static struct {
 
 static bool note_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     static _Atomic uint32_t thread_count;
-    static _Thread_local uint32_t number; /* of the thread, from 1 on */
+    static _Thread_local uint32_t number; /* the number of this thread, from 1 on */
     (void)expected;
     number = number != 0 ? number : atomic_fetch_add(&thread_count, 1) + 1;
     if (number <= COUNT_OF(sleeps)) {
@@ -238,7 +240,8 @@ static bool is_any_awake(const verge_service *service, uint32_t worker_count) {
     return false;
 }
 
-/* Waits until the metronome rests. Sleeping workers do not want it any more, and it notices this while it is on. */
+/* Waits until the metronome rests. While it is on, it looks whether a worker still wants it; sleeping workers do
+ * not. */
 static void await_rest(const verge_service *service, uint32_t worker_count) {
     while (is_any_awake(service, worker_count) || atomic_load(&service->metronome_is_wanted) ||
            atomic_load(&service->metronome_is_on) || !sleeps_for_ever(&service->metronome_signal)) {
@@ -255,7 +258,7 @@ static void while_all_workers_sleep_it_does_not_tick(void **state) {
         options.resolution_ns = 100000;
         options.stuck_after_ns = stuck_after_ns;
         verge_service *service = NULL;
-        memset(sleeps, 0, sizeof(sleeps)); /* the threads of the last round have ended */
+        memset(sleeps, 0, sizeof(sleeps)); /* forget the threads of the last round, which have ended */
         verge__wait_hook = note_sleep;
         assert_int_equal(verge_service_create(&options, &service), 0);
         struct notes notes = {0};

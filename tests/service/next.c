@@ -51,7 +51,7 @@ static void no_further_than_the_limit(void **state) {
     assert_int_equal(now_of(&stepped), start_ns + HOUR - 1);
     assert_int_equal(verge_service_run_to_next(stepped.service, start_ns + HOUR), 1);
     assert_int_equal(now_of(&stepped), start_ns + HOUR);
-    start_at(stepped.service, start_ns, take_note, &notes); /* overdue: the clock stays */
+    start_at(stepped.service, start_ns, take_note, &notes); /* overdue, so the clock need not move */
     assert_int_equal(verge_service_run_to_next(stepped.service, VERGE_NEVER), 1);
     assert_int_equal(now_of(&stepped), start_ns + HOUR);
     leave(worker);
@@ -81,7 +81,7 @@ static void not_everywhere(void **state) {
     (void)state;
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(NULL, &service), 0);
-    assert_int_equal(verge_service_run_to_next(service, VERGE_NEVER), -EINVAL); /* a real clock */
+    assert_int_equal(verge_service_run_to_next(service, VERGE_NEVER), -EINVAL); /* its clock cannot be set */
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 
     struct stepped stepped;
@@ -92,7 +92,7 @@ static void not_everywhere(void **state) {
     stepped_end(&stepped);
 
     stepped_begin(&stepped);
-    assert_int_equal(verge_service_run_to_next(stepped.service, VERGE_NEVER), 0); /* no worker, no event */
+    assert_int_equal(verge_service_run_to_next(stepped.service, VERGE_NEVER), 0); /* there is no worker, so no event */
     verge_worker *worker = join_unbound(stepped.service);
     int result = 0;
     start_at(stepped.service, now_of(&stepped), ask, &result);

@@ -51,7 +51,7 @@ static void expect_as_interval(verge_interval *interval, const struct notes *not
     assert_int_equal(notes->last.actual_ns, now_ns);
 }
 
-/* With a batch of one, a pass takes a tick at most, as one call of verge_interval_next does. */
+/* With a batch of one, each pass takes one tick at most, as a call of verge_interval_next does. */
 static void a_late_worker_runs_what_the_policy_says(void **state) {
     (void)state;
     struct verge_test_random random = verge_test_random_from(verge_test_seed(5));

@@ -24,7 +24,7 @@ static verge_service *service_with_threads(uint32_t thread_count) {
     verge_service_options options;
     assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = thread_count;
-    options.precision_ns = 1024; /* so that a race does not take a millisecond */
+    options.precision_ns = 1024; /* instead of a millisecond, so that each race is short */
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
     return service;
@@ -69,7 +69,8 @@ static void cancelled_or_fired_never_both(void **state) {
     static _Atomic uint32_t fired[BATCH];
     uint64_t cancelled = 0;
     const uint64_t wanted = rounds(120000) / BATCH + 1;
-    for (uint64_t round = 0; round < wanted || cancelled == 0 || cancelled == round * BATCH; round++) { /* both win */
+    /* Until each side has won at least once. */
+    for (uint64_t round = 0; round < wanted || cancelled == 0 || cancelled == round * BATCH; round++) {
         verge_timer timers[BATCH];
         int verdicts[BATCH];
         uint64_t at_ns = verge_service_exact_now(service) + 40000;
@@ -79,7 +80,7 @@ static void cancelled_or_fired_never_both(void **state) {
         }
         while (verge_service_exact_now(service) < at_ns) {
         }
-        for (size_t i = BATCH; i-- > 0;) { /* in the opposite order, to meet the worker */
+        for (size_t i = BATCH; i-- > 0;) { /* the worker begins with the first timer, so they meet */
             verdicts[i] = verge_service_cancel_wait(service, timers[i]);
             cancelled += verdicts[i] == 0;
         }
@@ -168,7 +169,7 @@ static void *start_and_cancel(void *argument) {
         if ((random >> 40) % 4 == 0 &&
             verge_service_reset(storm->service, *other, verge_service_exact_now(storm->service) + delay_ns / 2) ==
                 VERGE_RUNNING) {
-            storm->started++; /* it runs once more, as nobody cancels it now */
+            storm->started++; /* it runs once more: its handle is forgotten now, so nobody cancels it */
             *other = 0;
         }
     }
@@ -249,9 +250,9 @@ static void destroy_ends_what_runs_and_hands_back_the_rest(void **state) {
     }
 }
 
-/* ---- a look and a reset against the record's next life ---- */
+/* ---- verge_service_get and reset against a start in the same record ---- */
 
-/* What a timer was started with, found again by its argument. */
+/* What a timer was started with. The timer's argument points to its life. */
 struct life {
     _Atomic verge_timer timer; /* 0 until it has started */
     uint64_t deadline_ns;
@@ -259,10 +260,10 @@ struct life {
 
 struct lives {
     verge_service *service;
-    struct life *life; /* none is used twice, as a reader may be slow */
+    struct life *life; /* no element is used twice, as the other thread may look at it late */
     _Atomic verge_timer latest;
     _Atomic bool is_over;
-    uint64_t reset_ns; /* where the other thread resets to: later than any deadline */
+    uint64_t reset_ns; /* the deadline that the other thread sets: later than all others */
 };
 
 static void never(const verge_firing *firing) {
@@ -270,8 +271,8 @@ static void never(const verge_firing *firing) {
     fail_msg("a timer of an hour ran");
 }
 
-/* All that a look returns must belong to one life: the argument leads to the life, and timer and deadline must be those
- * of that life. */
+/* All that verge_service_get returns must belong to one life. The argument points to the life. The handle must be the
+ * life's own, and the deadline the life's own or the one to which this thread resets. */
 static void *look_and_reset(void *argument) {
     struct lives *lives = argument;
     while (!atomic_load_explicit(&lives->is_over, memory_order_relaxed)) {
@@ -313,7 +314,7 @@ static void a_record_shows_one_life_at_a_time(void **state) {
         atomic_store_explicit(&life->timer, timer, memory_order_release);
         atomic_store_explicit(&lives.latest, timer, memory_order_release);
         if (i % 1024 == 0) {
-            (void)sched_yield(); /* there may be one processor only */
+            (void)sched_yield(); /* lets the other thread run, even on a single processor */
         }
         assert_int_equal(verge_service_cancel(lives.service, timer), 0);
     }

@@ -36,13 +36,13 @@ static void block(const verge_firing *firing) {
     scene->meanwhile(scene);
 }
 
-/* Ticks the metronome, and makes a pass of the rescuer. */
+/* Ticks the metronome, and makes a pass of the rescuer. Returns how many callbacks ran. */
 static int pass(struct scene *scene) {
     assert_int_equal(verge_service_tick(scene->stepped.service), 0);
     return step(scene->rescuer);
 }
 
-/* Makes some passes of the rescuer. Returns how many callbacks ran. */
+/* The same five times. */
 static int passes(struct scene *scene) {
     int fired = 0;
     for (int i = 0; i < 5; i++) {
@@ -81,7 +81,7 @@ static void play(struct scene *scene, void (*meanwhile)(struct scene *scene)) {
     (void)start_with(scene->stepped.service, &blocker);
     assert_int_equal(step(scene->stuck), 1);
     assert_true(scene->has_blocked);
-    /* Whatever happened, no timer is left in the end. */
+    /* Whatever `meanwhile` has done, no timer is left in the end. */
     advance(&scene->stepped, HOUR);
     for (int i = 0; i < 3; i++) {
         (void)step(scene->stuck);
@@ -135,7 +135,7 @@ static void who_returns_in_time_keeps_its_own(void **state) {
     expect_each_once(&scene);
     assert_int_equal(scene.reports, 0);
     for (size_t i = 0; i < COUNT_OF(scene.notes); i++) {
-        assert_int_equal(scene.notes[i].worker_id, 1); /* the first that joined */
+        assert_int_equal(scene.notes[i].worker_id, 1); /* the stuck worker: it was the first to join */
     }
 }
 
@@ -143,7 +143,7 @@ static void become_due_one_by_one(struct scene *scene) {
     assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[7], now_of(&scene->stepped) + HOUR), 0);
     advance(&scene->stepped, STUCK_AFTER);
     assert_int_equal(passes(scene), 7);
-    assert_int_equal(scene->notes[7].fired, 0); /* not due: it stays where it is */
+    assert_int_equal(scene->notes[7].fired, 0); /* not due, so it stays on the stuck worker */
     advance(&scene->stepped, HOUR);
     assert_int_equal(passes(scene), 1);
 }
@@ -166,7 +166,8 @@ static void one_pass_is_enough(void **state) {
     play(&scene, stay_for_a_pass);
 }
 
-/* A timer that blocks holds up no other one: neither those of later ticks, nor those that came too late for theirs. */
+/* A callback that blocks holds up no other timer: neither timers of later ticks, nor timers that came too late for
+ * their ticks. */
 static struct scene crowd;
 
 static void block_if_first(const verge_firing *firing) {
@@ -175,7 +176,7 @@ static void block_if_first(const verge_firing *firing) {
         return;
     }
     crowd.has_blocked = true;
-    (void)start_at(firing->service, 0, take_note, &crowd.notes[7]); /* for its next wave */
+    (void)start_at(firing->service, 0, take_note, &crowd.notes[7]); /* would run in the next wave of the stuck worker */
     advance(&crowd.stepped, STUCK_AFTER);
     assert_int_equal(passes(&crowd), 7);
 }
@@ -224,7 +225,7 @@ static void be_reported(struct scene *scene) {
     assert_true(scene->last_report.is_rescued);
     advance(&scene->stepped, HOUR);
     (void)passes(scene);
-    assert_int_equal(scene->reports, 1); /* once */
+    assert_int_equal(scene->reports, 1); /* not a second time */
     assert_int_equal(stats_of(scene->stepped.service).stuck, 1);
 }
 
@@ -242,7 +243,7 @@ static void be_alone(struct scene *scene) {
     assert_int_equal(scene->reports, 1);
     assert_false(scene->last_report.is_rescued);
     scene->rescuer = join_unbound(scene->stepped.service);
-    assert_int_equal(passes(scene), 8); /* a worker that joins rescues */
+    assert_int_equal(passes(scene), 8); /* a worker that joins later rescues them */
 }
 
 static void without_another_worker_it_is_reported_at_least(void **state) {
@@ -274,7 +275,7 @@ static void what_is_started_on_a_stuck_worker_runs_too(void **state) {
     expect_each_once(&scene);
 }
 
-/* A start by another thread goes to an inbox: to that of the stuck worker, if the options name it. */
+/* Timers that another thread starts go to the inbox of the worker that the options name: here the stuck one. */
 static void *start_from_outside(void *argument) {
     struct scene *scene = argument;
     for (size_t i = 0; i < 4; i++) {
@@ -282,7 +283,7 @@ static void *start_from_outside(void *argument) {
         scene->timers[i] = 0;
         (void)start_on_stuck(scene, i, now_of(&scene->stepped));
     }
-    for (size_t i = 4; i < 8; i++) { /* earlier: they go through the inbox, and are in the wheel as well */
+    for (size_t i = 4; i < 8; i++) { /* reset to earlier: they are in the wheel, and now in the inbox as well */
         assert_int_equal(verge_service_reset(scene->stepped.service, scene->timers[i], 1), 0);
     }
     return NULL;
@@ -358,7 +359,7 @@ static void work_on(struct scene *scene) {
     assert_int_equal(verge_service_cancel(service, scene->timers[0]), 0);
     assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped) + 2 * HOUR), 0);
     advance(&scene->stepped, STUCK_AFTER);
-    (void)passes(scene); /* 2 to 7 are the rescuer's, and have run */
+    (void)passes(scene); /* the rescuer has run timers 2 to 7 */
     for (size_t i = 2; i < 8; i++) {
         assert_int_equal(verge_service_cancel(service, scene->timers[i]), -ENOENT);
         (void)start_on_stuck(scene, i, now_of(&scene->stepped) + SECOND);
@@ -371,7 +372,7 @@ static void work_on(struct scene *scene) {
     assert_int_equal(verge_service_reset(service, scene->blocker, now_of(&scene->stepped) + 4 * HOUR), VERGE_RUNNING);
     assert_int_equal(verge_service_cancel(service, scene->blocker), VERGE_RUNNING);
     advance(&scene->stepped, 2 * SECOND);
-    assert_int_equal(passes(scene), 3); /* 5, 6, 7 */
+    assert_int_equal(passes(scene), 3); /* timers 5, 6 and 7 */
     assert_int_equal(verge_service_reset(service, scene->timers[1], now_of(&scene->stepped)), 0);
 }
 
@@ -395,7 +396,7 @@ struct jam {
 
 static void wait_for_the_others(const verge_firing *firing) {
     struct jam *jam = firing->argument;
-    for (int i = 0; i < 100; i++) { /* on its own worker, and at once */
+    for (int i = 0; i < 100; i++) { /* they are due at once, on the worker that is stuck here */
         assert_int_equal(verge_service_start_after(firing->service, 0, do_nothing, NULL, NULL), 0);
     }
     await(&jam->may_return);
@@ -406,7 +407,8 @@ static void count_other(const verge_firing *firing) {
     (void)atomic_fetch_add(&jam->others_fired, 1);
 }
 
-/* Any callback whose thread gets no processor for a while is reported, too. */
+/* Counts only reports of the callback that blocks. Others are reported if their threads get no processor for a
+ * while. */
 static void note_jam(void *context, const verge_stuck *stuck) {
     struct jam *jam = context;
     (void)atomic_fetch_add(&jam->reports, stuck->callback == wait_for_the_others);
@@ -436,7 +438,7 @@ static void threads_rescue_each_other(void **state) {
             start.deadline_ns = verge_service_exact_now(service) + (uint64_t)i * MS / 10;
             (void)start_with(service, &start);
         }
-        await_count(&jam.others_fired, 100 * round); /* while it blocks */
+        await_count(&jam.others_fired, 100 * round); /* they run while the callback blocks */
         await_count(&jam.reports, round);
         atomic_store(&jam.may_return, true);
         while (verge_service_count(service, 0) != 0) {
@@ -444,7 +446,7 @@ static void threads_rescue_each_other(void **state) {
         }
     }
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
-    assert_int_equal(jam.reports, 3); /* once each */
+    assert_int_equal(jam.reports, 3); /* one in each round */
     assert_int_equal(jam.others_fired, 300);
 }
 
@@ -491,8 +493,8 @@ static void a_callback_takes_its_turn_for_what_it_does(void **state) {
 
 enum { CROWD = 20000, CANCELLED = CROWD * 3 / 8 };
 
-/* Many timers of the stuck worker are cancelled, and then the pending ones are rescued. It keeps no more idle nodes
- * than free records. */
+/* Many timers of the stuck worker are cancelled, and then the pending ones are rescued. The stuck worker keeps no more
+ * idle nodes than free records. */
 static void lose_a_crowd(struct scene *scene) {
     static verge_timer cancelled[CANCELLED];
     verge_service *service = scene->stepped.service;
@@ -526,8 +528,9 @@ static void who_loses_its_timers_keeps_no_idle_nodes(void **state) {
 /* ---- which worker is woken ---- */
 
 /*
- * Three workers. One is stuck; one is in a callback as well, but not for long enough, and has the fewest timers; one
- * sleeps, and has more. Only the last one can help at once, also with timers that have no worker.
+ * There are three workers. One is stuck. One is busy: it is in a callback, too, but not for long enough to be stuck,
+ * and has the fewest timers. One sleeps, and has more timers. Only the one that sleeps can help at once, also with
+ * orphans.
  */
 struct aid {
     struct stepped stepped;
@@ -535,7 +538,7 @@ struct aid {
     verge_worker *busy;
     verge_worker *sleeper;
     uint32_t rung;
-    bool with_orphans; /* instead of a worker that is stuck */
+    bool with_orphans; /* what needs help are orphans, not a stuck worker */
 };
 
 static void ring(void *context) {
@@ -558,7 +561,7 @@ static void be_busy(const verge_firing *firing) {
         /* The timer in the inbox of the worker that leaves becomes an orphan. */
         leave(aid->stuck);
     } else {
-        advance(&aid->stepped, STUCK_AFTER / 2); /* the other one has been running for twice as long */
+        advance(&aid->stepped, STUCK_AFTER / 2); /* the stuck callback has been running for twice as long */
         assert_int_equal(verge_service_tick(aid->stepped.service), 0);
     }
     assert_int_equal(aid->rung, 1);
@@ -594,7 +597,7 @@ static void who_sleeps_is_woken_not_who_is_busy(void **state) {
         start_aid(&aid, aid.busy, now_ns, be_busy);
         assert_true(verge_worker_begin_wait(aid.sleeper) > now_ns);
         if (with_orphans) {
-            start_aid(&aid, aid.stuck, now_ns, do_nothing); /* in its inbox when it leaves */
+            start_aid(&aid, aid.stuck, now_ns, do_nothing); /* still in the inbox when be_busy lets this worker leave */
             assert_int_equal(step(aid.busy), 1);
         } else {
             start_aid(&aid, aid.stuck, now_ns, be_stuck);

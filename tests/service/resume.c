@@ -61,13 +61,13 @@ static void what_came_due_runs_once_and_in_order(void **state) {
     stepped_end(&stepped);
 }
 
-/* First after half an hour, then hourly: eight ticks have come due in eight hours. */
+/* The timer ticks after half an hour, and then hourly. So eight ticks have come due in eight hours. */
 static void periodic_timers_follow_their_policies(void **state) {
     (void)state;
     static const struct {
         verge_interval_policy policy;
         uint32_t runs;
-        uint64_t missed, scheduled_ns, next_ns; /* since the beginning */
+        uint64_t missed, scheduled_ns, next_ns; /* scheduled_ns and next_ns count from begin_ns */
     } expected[] = {
         {VERGE_INTERVAL_BURST, 8, 0, 7 * HOUR + HOUR / 2, 8 * HOUR + HOUR / 2},
         {VERGE_INTERVAL_DELAY, 1, 7, 7 * HOUR + HOUR / 2, 9 * HOUR},
@@ -137,14 +137,14 @@ static void a_small_step_back_after_it_is_not_believed(void **state) {
     stepped_end(&stepped);
 }
 
-/* ---- real threads, asleep when the machine is ---- */
+/* ---- real threads, which sleep while the machine is suspended ---- */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 static atomic_bool is_to_sleep;
 
-/* At this call, a thread has decided until when to wait. Variadic arguments are passed like others here. */
+/* When a thread calls this, it has decided until when to wait. Here, variadic arguments are passed like others. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const bool waits_for_time = (b & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && d != 0;
     if (waits_for_time && atomic_exchange(&is_to_sleep, false)) {
@@ -163,7 +163,7 @@ static void wake_up_after_it(bool has_metronome) {
     assert_int_equal(verge_service_options_init(&options, sizeof(options)), 0);
     options.thread_count = 1;
     options.metronome = has_metronome;
-    options.stuck_after_ns = has_metronome ? HOUR : 0; /* so that it ticks whenever the worker is awake */
+    options.stuck_after_ns = has_metronome ? HOUR : 0; /* then the metronome ticks whenever the worker is awake */
     options.clock = verge_clock_boottime();
     verge_service *service = NULL;
     assert_int_equal(verge_service_create(&options, &service), 0);
@@ -178,7 +178,7 @@ static void wake_up_after_it(bool has_metronome) {
     (void)start_with(service, &periodic);
     atomic_store(&is_to_sleep, true);
     for (size_t i = 0; i < COUNT; i++) {
-        await_count(&notes[i].fired, 1); /* ctest's timeout is the bound */
+        await_count(&notes[i].fired, 1); /* if it never runs, ctest's timeout ends the test */
     }
     await_count(&hourly.fired, 1);
     assert_true(verge_service_now(service) >= begin_ns + 7 * HOUR);

@@ -54,7 +54,7 @@ static void the_past_is_as_good_as_now(void **state) {
     stepped_end(&stepped);
 }
 
-/* The timer is filed at once in the wheel of the bound worker, without an inbox. */
+/* Such a timer is filed at once in the wheel of the bound worker. It does not go through an inbox. */
 static void a_bound_thread_starts_on_its_own_worker(void **state) {
     (void)state;
     struct stepped stepped;
@@ -62,7 +62,7 @@ static void a_bound_thread_starts_on_its_own_worker(void **state) {
     verge_worker *other = join_unbound(stepped.service);
     verge_worker *own = join_bound(stepped.service);
     assert_ptr_equal(verge_worker_current(stepped.service), own);
-    for (int i = 0; i < 10; i++) { /* however full it is */
+    for (int i = 0; i < 10; i++) { /* however many timers it has */
         const verge_timer timer = start_at(stepped.service, 2 * HOUR, do_nothing, NULL);
         assert_int_equal(info_of(stepped.service, timer).worker_id, verge_worker_id(own));
     }
@@ -189,7 +189,7 @@ static void a_timer_is_one_before_its_worker_knows(void **state) {
     stepped_end(&stepped);
 }
 
-/* G9, at the last ticks there are, for the finest and for a common precision. */
+/* G9 at the last ticks before the end of time, with precisions of 1 ns, 2 ns and TICK. */
 static void the_end_of_time_can_be_waited_for(void **state) {
     (void)state;
     const uint64_t precisions_ns[] = {1, 2, TICK};
@@ -217,7 +217,7 @@ static void the_end_of_time_can_be_waited_for(void **state) {
     }
 }
 
-/* A duration instead of a deadline: on the short way of a bound worker, on the long one, and by options. */
+/* Durations are given instead of deadlines: to start on a bound worker and without one, to start_with, and to reset. */
 static void a_duration_given_as_a_deadline_is_refused(void **state) {
     (void)state;
     for (int is_checked = 0; is_checked <= 1; is_checked++) {
@@ -265,14 +265,14 @@ static void a_build_with_assertions_always_checks(void **state) {
 struct owner {
     struct stepped stepped;
     verge_worker *worker;
-    verge_timer timer; /* where the start stores the handle; FREED from the callback on */
+    verge_timer timer; /* start stores the handle here; from the callback on, it is FREED */
     verge_timer seen;  /* what the callback found there */
     uint32_t fired;
 };
 
 static struct owner *owner;
 
-/* Stands for free(owner): a store there from now on would be a use after free. */
+/* Stands for free(owner): if start stored the handle after this, that would be a use after free. */
 static void free_the_owner(const verge_firing *firing) {
     owner->seen = owner->timer;
     owner->timer = FREED;

@@ -34,13 +34,13 @@ static void everything_is_counted(void **state) {
     assert_int_equal(verge_service_reset(world.service, timers[9], now_of(&world) + HOUR / 2), 0);
     assert_int_equal(verge_service_cancel(world.service, timers[8]), 0);
     join_thread(thread_of(cancel_it, &timers[7]));
-    assert_int_equal(verge_service_cancel(world.service, timers[7]), -ENOENT); /* what fails does not count */
+    assert_int_equal(verge_service_cancel(world.service, timers[7]), -ENOENT); /* a cancel that fails does not count */
     advance(&world, SECOND + TICK);
     assert_int_equal(step(worker), 2);
     verge_service_stats stats = stats_of(world.service);
     assert_int_equal(stats.started, 11);
     assert_int_equal(stats.fired, 2);
-    assert_int_equal(stats.ended, 1); /* the periodic one goes on */
+    assert_int_equal(stats.ended, 1); /* the periodic timer has fired, too, but not ended */
     assert_int_equal(stats.cancelled_locally, 1);
     assert_int_equal(stats.cancelled_remotely, 1);
     assert_int_equal(stats.reset, 2);
@@ -152,7 +152,7 @@ static void idle_is_what_belongs_to_no_timer(void **state) {
     (void)step(worker);
     const verge_service_stats stats = stats_of(world.service);
     assert_int_equal(stats.idle, stats.linked);
-    assert_in_range(stats.idle, 1, 256); /* those of the free records that a worker keeps */
+    assert_in_range(stats.idle, 1, 256); /* nodes of the free records that a worker keeps */
     advance(&world, 100 * HOUR);
     while (verge_worker_next_wakeup(worker) != VERGE_NEVER) {
         (void)step(worker);
@@ -178,9 +178,9 @@ static void lateness_and_duration_are_recorded(void **state) {
         options.worker_id = verge_worker_id(workers[i]);
         (void)start_with(world.service, &options);
     }
-    assert_int_equal(step(first), 1); /* on time, takes no time */
+    assert_int_equal(step(first), 1); /* its callback runs on time, and takes no time */
     advance(&world, 5 * SECOND);
-    assert_int_equal(step(second), 1); /* late, and slow */
+    assert_int_equal(step(second), 1); /* its callback runs 5 s late, and takes a second */
     verge_histogram lateness = {0};
     verge_histogram callback_time = {0};
     assert_int_equal(verge_service_get_histograms(world.service, &lateness, NULL), 0);
@@ -193,7 +193,7 @@ static void lateness_and_duration_are_recorded(void **state) {
     assert_int_equal(verge_histogram_quantile(&callback_time, 1), SECOND);
     assert_int_equal(verge_histogram_sum(&callback_time), SECOND);
     assert_int_equal(verge_service_get_histograms(world.service, &lateness, &callback_time), 0);
-    assert_int_equal(verge_histogram_count(&lateness), 4); /* added to 2 that were there */
+    assert_int_equal(verge_histogram_count(&lateness), 4); /* 2 more, added to the 2 that were there */
     leave(first);
     leave(second);
     stepped_end(&world);

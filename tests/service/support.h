@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/support.h - what the tests of the service share: a service on the manual clock, stepped by hand, and one on
- * the real clock for what needs threads.
+ * service/support.h - what the tests of the service share: a service on the manual clock, whose workers the test steps,
+ * and helpers for tests with threads.
  */
 #ifndef VERGE_TESTS_SERVICE_SUPPORT_H
 #define VERGE_TESTS_SERVICE_SUPPORT_H
@@ -56,7 +56,8 @@ struct stepped {
     verge_service *service;
 };
 
-/* No threads, no metronome, the manual clock at about an hour: at a tick, to make ticks easy to tell. */
+/* Options of a service without threads or metronome. Its manual clock shows about an hour: a multiple of TICK, so that
+ * ticks are easy to compute. */
 static inline verge_service_options stepped_options(struct stepped *stepped) {
     memset(stepped, 0, sizeof(*stepped));
     verge_test_allocator_init(&stepped->memory);
@@ -129,7 +130,7 @@ static inline void leave(verge_worker *worker) {
 
 /* ---- timers ---- */
 
-/* What a timer has done: its callback's argument. */
+/* What a timer has done. take_note gets it as its argument. */
 struct notes {
     verge_firing last;
     uint32_t worker_id; /* of the last callback */
@@ -155,7 +156,7 @@ static inline verge_timer start_at(verge_service *service, uint64_t deadline_ns,
     return timer;
 }
 
-/* Options for take_note. */
+/* Options of a timer whose callback is take_note. */
 static inline verge_start_options noted(struct notes *notes, uint64_t deadline_ns) {
     verge_start_options options = {.struct_size = sizeof(options)};
     options.callback = take_note;
@@ -179,7 +180,7 @@ static inline verge_service_stats stats_of(const verge_service *service) {
     return stats;
 }
 
-/* The timers in the wheel of a worker. */
+/* Returns how many timers are in the wheel of a worker. */
 static inline size_t count_in(const verge_service *service, const verge_worker *worker) {
     return verge_service_count(service, verge_worker_id(worker));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the service: more of them, fewer of them, and what becomes of their timers. */
+/* Threads are added to a service and retired, or end. What becomes of their timers? */
 #include "service/support.h"
 
 static verge_service *service_with_threads(uint32_t thread_count) {
@@ -73,7 +73,7 @@ static void the_last_is_retired_and_another_comes(void **state) {
     for (int round = 0; round < 50; round++) {
         assert_int_equal(verge_service_retire_worker(service, id), 0);
         struct notes notes = {0};
-        (void)start_at(service, 0, take_note, &notes); /* before the worker has left, or after */
+        (void)start_at(service, 0, take_note, &notes); /* the worker may have left or not */
         await_workers(service, 0);
         assert_int_equal(verge_service_add_worker(service, &id), 0);
         await_count(&notes.fired, 1);
@@ -107,7 +107,7 @@ static void a_thread_that_ends_in_a_callback_has_left(void **state) {
     struct doomed doomed = {0};
     (void)start_on(service, 1, 0, end_thread, &doomed);
     await(&doomed.has_run);
-    assert_int_equal(verge_worker_leave(doomed.worker), -EPERM); /* while its thread lives */
+    assert_int_equal(verge_worker_leave(doomed.worker), -EPERM); /* refused while the worker's thread lives */
     atomic_store(&doomed.may_end, true);
     await_workers(service, 1);
     struct notes notes = {0};

@@ -26,7 +26,7 @@ int __wrap_timespec_get(struct timespec *time, int base) {
     return base;
 }
 
-/* Variadic arguments are passed like others here. */
+/* The library calls this instead of syscall (--wrap). Here, variadic arguments are passed like others. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const struct timespec *until = (const struct timespec *)d;
     const struct timespec moment = {.tv_nsec = 100000};
@@ -73,7 +73,7 @@ static void set_ahead_it_runs_at_once(bool has_metronome) {
     let_it_sleep();
     assert_int_equal(notes.fired, 0);
     (void)atomic_fetch_add(&clock_ns, 2 * HOUR);
-    await_count(&notes.fired, 1); /* ctest's timeout is the bound */
+    await_count(&notes.fired, 1); /* if it never runs, ctest's timeout ends the test */
     let_it_sleep();
     assert_int_equal(later.fired, 0);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
@@ -88,7 +88,7 @@ static void set_back_it_waits_for_its_time(bool has_metronome) {
     atomic_store(&clock_ns, begin_ns - HOUR);
     let_it_sleep();
     assert_int_equal(notes.fired, 0);
-    start_in(service, HOUR - SECOND, &seen); /* the service has seen that time: it runs right away */
+    start_in(service, HOUR - SECOND, &seen); /* due at once: the time of the service does not go back */
     await_count(&seen.fired, 1);
     assert_int_equal(notes.fired, 0);
     atomic_store(&clock_ns, begin_ns + 20 * MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cancel, cancel_wait, shutdown and reset return is true (G10): outside of callbacks and inside. */
+/* What cancel, cancel_wait, shutdown and reset return is true (G10), whether they are called in callbacks or not. */
 #include "service/support.h"
 
 typedef int (*ending)(verge_service *service, verge_timer timer);
@@ -83,7 +83,8 @@ static void what_is_in_the_backlog_can_still_be_cancelled_and_reset(void **state
     enum { COUNT = 12 };
     for (unsigned variant = 0; variant < 4; variant++) {
         const bool is_bound = variant % 2 == 0;
-        const uint64_t delay_ns = variant / 2 == 0 ? 0 : TICK; /* late for its tick, or of a tick */
+        /* 0: all come too late for their ticks; TICK: all are of one tick. */
+        const uint64_t delay_ns = variant / 2 == 0 ? 0 : TICK;
         struct stepped stepped;
         struct notes notes[COUNT] = {0};
         verge_timer timers[COUNT];
@@ -146,7 +147,7 @@ static void act(const verge_firing *firing) {
     inside->act(inside, firing);
 }
 
-/* Runs a timer that acts, in a service of its own, for some passes; the other one is due a second later. */
+/* Creates a service, and runs a timer whose callback calls `act`. The other timer is due a second later. */
 static void play(struct inside *inside) {
     struct stepped stepped;
     stepped_begin(&stepped);
@@ -166,7 +167,7 @@ static void play(struct inside *inside) {
 
 static void end_self(struct inside *inside, const verge_firing *firing) {
     assert_true(info_of(firing->service, firing->timer).is_running);
-    for (int i = 0; i < 2; i++) { /* both times, the call says that it is running */
+    for (int i = 0; i < 2; i++) { /* both times, the call returns VERGE_RUNNING */
         assert_int_equal(inside->ending(firing->service, firing->timer), VERGE_RUNNING);
     }
 }
@@ -256,10 +257,12 @@ static void a_callback_resets_another_timer(void **state) {
     play(&inside);
     assert_int_equal(inside.other_notes.fired, 1);
     assert_int_equal(inside.other_notes.last.scheduled_ns, inside.other_reset_ns);
-    assert_int_equal(inside.other_notes.last.actual_ns, inside.other_reset_ns - TICK + SECOND); /* in the next pass */
+    /* It runs in the next pass. */
+    assert_int_equal(inside.other_notes.last.actual_ns, inside.other_reset_ns - TICK + SECOND);
 }
 
-/* Timers that are due in one pass, of one tick or of several: the first cancels the others, which then never run. */
+/* These timers are due in one pass, in one tick or in several. The first one cancels the others, which then never
+ * run. */
 static verge_timer siblings[20];
 static uint32_t siblings_fired;
 

@@ -151,7 +151,7 @@ struct loop {
     verge_service *service;
     sem_t doorbell;
     _Atomic bool is_over;
-    _Atomic bool has_ended; /* for the doorbell: nobody may ring any more */
+    _Atomic bool has_ended; /* from now on, nobody may post the doorbell */
     _Atomic uint32_t rings_after_the_end;
     _Atomic uint32_t starters;
 };
@@ -164,7 +164,7 @@ static void ring_doorbell(void *context) {
     (void)sem_post(&loop->doorbell);
 }
 
-/* A loop that sleeps without end unless it is woken. */
+/* The loop of a worker. It sleeps without a timeout, so a wake-up that is lost would stop it. */
 static void *run_loop(void *argument) {
     struct loop *loop = argument;
     verge_worker_options options = {.struct_size = sizeof(options)};
@@ -274,7 +274,7 @@ static void run_once_is_woken_by_an_earlier_start_and_by_an_interrupt(void **sta
     assert_int_equal(verge_service_destroy(sleeper.service, NULL, NULL), 0);
 }
 
-/* For hooks: waits do not sleep. */
+/* What the two hooks below use. They are called instead of a sleep. */
 static struct {
     struct stepped stepped;
     verge_worker *worker;
@@ -369,10 +369,10 @@ static void run_once_waits_until_it_was_told_to(void **state) {
     const uint64_t until_ns = now_of(&hooked.stepped) + 3 * TICK;
     assert_int_equal(verge_worker_run_once(hooked.worker, until_ns), 0);
     assert_int_equal(now_of(&hooked.stepped), until_ns);
-    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns), 0); /* a time that has come: as 0 */
+    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns), 0); /* that time has come: it does not wait */
     assert_int_equal(hooked.waits, 1);
     (void)start_at(hooked.stepped.service, until_ns + TICK, take_note, &notes);
-    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns + HOUR), 1); /* or until something is due */
+    assert_int_equal(verge_worker_run_once(hooked.worker, until_ns + HOUR), 1); /* waits only until the timer is due */
     assert_int_equal(notes.last.actual_ns, until_ns + TICK);
     assert_int_equal(hooked.waits, 2);
     verge_worker_interrupt(hooked.worker);
@@ -383,7 +383,7 @@ static void run_once_waits_until_it_was_told_to(void **state) {
     stepped_end(&hooked.stepped);
 }
 
-/* Moves a clock that the kernel cannot wait for. */
+/* Moves the manual clock, for which the kernel cannot wait. */
 static void *move_clock(void *argument) {
     struct stepped *stepped = argument;
     advance(stepped, HOUR + TICK);
@@ -426,7 +426,7 @@ static void run_once_waits_for_the_time_of_day(void **state) {
         passes++;
     }
     assert_true(verge_service_exact_now(service) >= due_ns);
-    assert_true(passes < 8); /* naps of 20 ms would be 15 passes */
+    assert_true(passes < 8); /* if the worker slept for 20 ms at a time, there would be 15 passes */
     leave(worker);
     assert_int_equal(verge_service_destroy(service, NULL, NULL), 0);
 }

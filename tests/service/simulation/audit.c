@@ -61,7 +61,7 @@ void audit_started(struct audit *audit, struct life *life, int error) {
     life->has_started = error == 0;
     expect(audit, life->fired == 0 || life->handle == HANDLE_FREED, "a handle was stored after the timer had run");
     expect(audit, life->fired != 0 || (life->handle != 0) == (error == 0), "a handle is stored if start succeeds");
-    life->timer = life->fired == 0 ? life->handle : life->timer; /* otherwise the callback has set it */
+    life->timer = life->fired == 0 ? life->handle : life->timer; /* if it has run, its callback (on_timer) has set it */
     trace(audit, life, "started", 0, error);
     expect(audit, error == 0 || error == -ENOMEM || error == -ENOSPC, "start fails for memory or the cap only");
     expect(audit, error == 0 || life->fired == 0, "a timer that was refused ran");

@@ -22,8 +22,8 @@ enum {
 /* A deadline, set by start or by reset. */
 struct setting {
     uint64_t deadline_ns;
-    uint64_t begun;    /* both are moments of the audit */
-    uint64_t returned; /* 0: not yet */
+    uint64_t begun;    /* when the call began, as a moment of the audit */
+    uint64_t returned; /* when it returned; 0: not yet */
     int verdict;
     bool was_cancelled;   /* when the call began: a cancel had returned 0 */
     bool was_in_callback; /* when the call began */
@@ -35,7 +35,7 @@ struct setting {
 
 struct life {
     verge_timer timer;  /* 0: start has not returned, and no callback has begun */
-    verge_timer handle; /* where start stores it; HANDLE_FREED from the first callback on */
+    verge_timer handle; /* start stores the handle here; from the first callback on, it is HANDLE_FREED */
     bool is_periodic;
     bool has_started;
     bool is_cancelled; /* a cancel has returned 0 */
@@ -51,7 +51,7 @@ struct life {
     uint64_t last_scheduled_ns; /* of the last callback */
     unsigned cancels_of_running;
     unsigned fired;
-    unsigned last_run_that_waited; /* the last run whose callback called cancel_wait; counted as `fired` is */
+    unsigned last_run_that_waited; /* the value of `fired` in the last callback that called cancel_wait */
     unsigned resets_of_running;
     struct setting settings[SETTINGS_MAX];
     size_t setting_count;

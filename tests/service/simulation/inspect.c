@@ -12,8 +12,8 @@ enum { FIRST_SEGMENT = 1024, RECORDS_MAX = FIRST_SEGMENT + 4096 };
 struct findings {
     const verge_service *service;
     const verge_worker *worker;
-    bool is_in_wheel[RECORDS_MAX];  /* in this worker's wheel */
-    uint64_t comes_up[RECORDS_MAX]; /* the tick at which its slot starts; 0: it is due or late */
+    bool is_in_wheel[RECORDS_MAX];  /* in the wheel of `worker` */
+    uint64_t comes_up[RECORDS_MAX]; /* the first tick of the slot with its node; 0: it is due or late */
     bool is_linked[RECORDS_MAX];    /* in an inbox or a chain */
 };
 
@@ -73,7 +73,7 @@ static const char *see_links(struct findings *findings, uint32_t index) {
     return NULL;
 }
 
-/* Whether records that came while a worker sleeps can wait until it wakes up. */
+/* Whether the records of a chain, which came while a worker sleeps, can wait until it wakes up. */
 static bool can_wait(const struct findings *findings, uint32_t index, uint64_t until_ns) {
     for (; index != VERGE__NO_INDEX; index = record(findings, index)->link) {
         bool is_timer = verge__word_state(word_of(findings, index)) == VERGE__SCHEDULED;

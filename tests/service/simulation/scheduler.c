@@ -19,14 +19,14 @@ enum {
 struct verge__runner;
 struct verge__runner *verge__current_runner(void);
 void verge__set_current_runner(struct verge__runner *runner);
-struct verge_task *verge__current_task(void); /* a task begins with its context */
+struct verge_task *verge__current_task(void); /* the first member of a task is its context */
 
 struct actor {
     struct verge__context context;
-    struct verge__context own; /* the flow with which it began */
+    struct verge__context own; /* copy of the context with which the actor began; for the sanitizers */
     void *stack;
     verge_worker *bound;          /* the worker to which the actor is bound */
-    struct verge__runner *runner; /* the runner that the actor is */
+    struct verge__runner *runner; /* the runner as which the actor runs tasks, if any */
     bool has_ended;
     unsigned number;
     _Atomic uint32_t *waits_on; /* NULL: it waits for no word */
@@ -34,7 +34,7 @@ struct actor {
     uint64_t until_ns;
     bool (*is_waiting)(void *context); /* NULL: it waits for no condition */
     void *context_of_wait;
-    uint64_t held_until; /* steps */
+    uint64_t held_until; /* the actor is held up until this step */
 };
 
 static struct scheduler *running;
@@ -91,7 +91,7 @@ void scheduler_step(void) {
     scheduler->steps++;
     if (scheduler->steps > scheduler->steps_max) {
         scheduler->is_hung = true;
-        leave_actor(); /* not resumed */
+        leave_actor(); /* does not return */
     }
     if (scheduler->is_real_time) {
         if (verge_test_chance(scheduler->random, STEPS_WITHOUT_TIME)) {
@@ -154,7 +154,7 @@ static void let_others_go_on(struct actor *actor) {
     }
 }
 
-/* Lets other actors run until the word has changed or the time has come. */
+/* verge__wait_hook: lets other actors run until the word has changed or the time has come. */
 static bool wait_hook(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns) {
     if (current == NULL) {
         return true;

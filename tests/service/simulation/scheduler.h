@@ -25,10 +25,11 @@ struct scheduler {
      * Then an actor that waits for another in a loop, instead of going to sleep, hangs. */
     bool is_real_time;
     unsigned priorities[ACTORS_MAX];
-    uint64_t step_ns;  /* with is_real_time, some steps take time, less than this: so a sleeping actor may wake up */
-    uint64_t switches; /* from one actor to another */
+    /* With is_real_time, some steps take time, each less than step_ns; so a sleeping actor may wake up. */
+    uint64_t step_ns;
+    uint64_t switches; /* how often the scheduler changed from one actor to another */
     uint64_t steps;
-    uint64_t steps_max; /* more steps are a hang */
+    uint64_t steps_max; /* more steps count as a hang */
     bool is_hung;
 };
 

@@ -35,9 +35,9 @@ struct world {
     verge_service *service;
     unsigned worker_count;
     unsigned remote_count;
-    unsigned acts; /* actions of each actor */
-    bool is_watched;
-    bool is_published; /* there is a metronome, which ticks now and then */
+    unsigned acts;     /* how many actions each actor does */
+    bool is_watched;   /* stuck workers are rescued (stuck_after_ns) */
+    bool is_published; /* as if there were a metronome: somebody calls tick now and then */
     bool memory_fails;
     bool threads_die;
     bool is_narrow;                 /* calls use the latest few timers, most are due at once, and most cancels wait */
@@ -46,12 +46,12 @@ struct world {
     unsigned lost_count;
     bool goes_far;         /* some deadlines are 2^32 ticks away, and more */
     bool steps_back;       /* the clock goes back now and then */
-    uint64_t latest_ns;    /* the latest time that it showed before it went back */
+    uint64_t latest_ns;    /* the latest time that the clock showed before it went back */
     const char *complaint; /* what an inspection has found */
     uint64_t inspections;
-    uint32_t helpless_id;     /* the last worker that needed help when all slept */
-    uint64_t helpless_moment; /* the moment of the audit at which that was */
-    unsigned helpless_count;  /* how often in a row: a worker that is woken need not make a pass at once */
+    uint32_t helpless_id;     /* the last stuck worker that needed help while all others slept */
+    uint64_t helpless_moment; /* the moment of the audit at which helpless_id was set */
+    unsigned helpless_count;  /* how often in a row the same worker needed help: a worker that is woken may help late */
     unsigned busy_count;      /* workers and remote threads that have not ended */
 };
 
@@ -136,7 +136,7 @@ static bool is_inside(const struct life *life) {
 /* The timer whose callback an actor may be waiting for. */
 static struct life *awaited[ACTORS_MAX];
 
-/* life NULL: the actor does not wait any more. */
+/* Notes that an actor begins to wait for a callback. life NULL: it does not wait any more. */
 static void begin_wait(struct life *life) {
     int actor = scheduler_actor();
     if (actor >= 0) {
@@ -671,7 +671,7 @@ static int say_seed_afterwards(void **state) {
 static uint64_t seeds_wanted(void) {
     const char *text = getenv("VERGE_TEST_SEEDS");
 #if defined(VERGE__THREADS_ARE_WATCHED)
-    enum { SEEDS = 1000 }; /* all of it is one thread */
+    enum { SEEDS = 1000 }; /* few: the simulation has one thread, so ThreadSanitizer finds little */
 #else
     enum { SEEDS = 10000 };
 #endif
