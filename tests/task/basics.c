@@ -198,7 +198,7 @@ static intptr_t detaches(void *argument) {
         CHECK_EQUAL(verge_spawn(counts, NULL, NULL), 0);
         verge_task *task = spawn(counts, NULL);
         if (i % 2 == 0) {
-            CHECK_EQUAL(verge_yield(), 0); /* sometimes the task has ended before it is detached */
+            CHECK_EQUAL(verge_yield(), 0); /* lets the task end, perhaps before it is detached */
             CHECK_EQUAL(verge_yield(), 0);
         }
         CHECK_EQUAL(verge_task_detach(task), 0);
@@ -296,7 +296,7 @@ static void the_cap_is_kept(void **state) {
     run_with(options, spawns_beyond_the_cap, NULL);
 }
 
-/* In each round, another allocation fails. If a call needs it, the error is -ENOMEM. In any case, nothing leaks. */
+/* In each round, another allocation fails. A call that needs it returns -ENOMEM. In any case, nothing leaks. */
 static void memory_that_runs_out_is_an_error(void **state) {
     (void)state;
     for (uint64_t call = 1; call < 100; call++) {

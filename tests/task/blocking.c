@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verge/blocking.h: calls of functions that block, on threads, and who releases the argument. */
+/* verge/blocking.h: functions that block are called on other threads. Who releases their arguments? */
 #define _GNU_SOURCE
 
 #include <netdb.h>
@@ -63,7 +63,7 @@ static intptr_t opens_gate(void *argument) {
 
 static intptr_t goes_through(void *argument) {
     struct gate *gate = argument;
-    verge_task *task = spawn(opens_gate, gate); /* on this worker, which is not blocked */
+    verge_task *task = spawn(opens_gate, gate); /* it runs on this worker, which the blocking function does not block */
     intptr_t result = 0;
     CHECK_EQUAL(verge_blocking(pass_gate, gate, NULL, &result, VERGE_NEVER), 0);
     CHECK_EQUAL(result, 17);
@@ -216,10 +216,11 @@ static void what_is_abandoned_is_released_when_the_function_ends(void **state) {
     gate_init(&gate);
     verge_runtime *runtime = runtime_with(runtime_options(2));
     struct opening opening = {.gate = &gate};
-    assert_int_equal(verge_runtime_run(runtime, abandons, &gate, &opening.count), 0); /* run waits for no function */
+    /* Returns while the functions still run. */
+    assert_int_equal(verge_runtime_run(runtime, abandons, &gate, &opening.count), 0);
     assert_true(atomic_load(&gate.abandoned) < opening.count);
     assert_int_equal(pthread_create(&thread, NULL, opens_when_run_has_returned, &opening), 0);
-    end_runtime(runtime); /* waits for functions */
+    end_runtime(runtime); /* waits until the functions have returned */
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(atomic_load(&gate.abandoned), opening.count);
 }
@@ -289,7 +290,8 @@ static intptr_t loses_threads(void *argument) {
     (void)argument;
     verge_task *tasks[8];
     int count = 0;
-    for (size_t i = 0; i < COUNT_OF(tasks); i++) { /* each one ends its thread, and leaves the rest in the queue */
+    /* Each function ends its thread; the next thread takes the next function. */
+    for (size_t i = 0; i < COUNT_OF(tasks); i++) {
         tasks[i] = spawn(loses_a_thread, NULL);
     }
     for (size_t i = 0; i < COUNT_OF(tasks); i++) {
@@ -363,7 +365,7 @@ static intptr_t makes_mistakes(void *argument) {
     int count = 0;
     CHECK_EQUAL(verge_blocking(NULL, NULL, NULL, NULL, VERGE_NEVER), -EINVAL);
     CHECK_EQUAL(verge_blocking(NULL, &count, count_abandon, NULL, VERGE_NEVER), -EINVAL);
-    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, NULL, 300 * MS), -EINVAL); /* a duration */
+    CHECK_EQUAL(verge_blocking(is_not_called, &count, NULL, NULL, 300 * MS), -EINVAL); /* a duration is no deadline */
     CHECK_EQUAL(verge_blocking(is_not_called, &count, count_abandon, NULL, 300 * MS), -EINVAL);
     CHECK_EQUAL(count, 0);
     return 0;
@@ -464,7 +466,7 @@ static intptr_t calls_at_random(void *argument) {
 static intptr_t has_random_callers(void *argument) {
     struct caller *callers = argument;
     verge_task *tasks[CALLER_COUNT];
-    struct verge_test_random random = callers[0].random; /* a copy: the callers use their own meanwhile */
+    struct verge_test_random random = callers[0].random; /* a copy, as the callers change theirs meanwhile */
     for (size_t i = 0; i < CALLER_COUNT; i++) {
         tasks[i] = spawn_on(VERGE_WORKER_ANY, calls_at_random, &callers[i]);
     }

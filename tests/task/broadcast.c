@@ -48,14 +48,15 @@ static intptr_t reads(void *argument) {
     }
     item = 99;
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), -EOVERFLOW);
-    CHECK_EQUAL(slow, 2); /* two were lost */
+    CHECK_EQUAL(slow, 2); /* two items were lost */
     CHECK_EQUAL(item, 99);
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 2);
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 4);
     CHECK_EQUAL(watcher, 5);
-    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT); /* the last item is seen */
+    /* The watcher has seen the last item. */
+    CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, 0), -ETIMEDOUT);
     verge_task *task = spawn_on(1, sends_later, broadcast);
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(item, 5);
@@ -63,7 +64,8 @@ static intptr_t reads(void *argument) {
     CHECK_EQUAL(join(task), 0);
     task = spawn_on(1, closes_later, broadcast);
     CHECK_EQUAL(verge_broadcast_receive(broadcast, &fast, &item, VERGE_NEVER), -EPIPE);
-    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0); /* sent items can still be read */
+    /* Items that were sent before the close can still be read. */
+    CHECK_EQUAL(verge_broadcast_receive(broadcast, &slow, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), 0);
     CHECK_EQUAL(verge_broadcast_latest(broadcast, &watcher, &item, VERGE_NEVER), -EPIPE);
     CHECK_EQUAL(verge_broadcast_send(broadcast, &item), -EPIPE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts: what survives a switch, where a flow begins and ends. */
+/* Contexts: what a switch preserves, and where a flow of control begins and ends. */
 #define _GNU_SOURCE
 
 #include "task/context.h"
@@ -20,9 +20,9 @@ struct flow {
     void *stack;
     unsigned resumed_count;
     unsigned rounds;
-    double seed, result; /* of churn */
+    double seed, result; /* what churn begins with and returns */
     unsigned wrong_mode_count;
-    uintptr_t local, frame; /* addresses */
+    uintptr_t local, frame; /* addresses of a local variable and of its function's frame */
     int frame_count;
 };
 
@@ -198,8 +198,8 @@ static void unwinding_entry(void *argument) {
     verge__context_leave(&flow->fiber, &flow->loop);
 }
 
-/* A backtrace has only the frames of the entry, of the flow's begin and start, and perhaps of a wrapper. It neither
- * reaches the flow that resumed this one, nor walks through garbage. */
+/* A backtrace inside a flow has few frames: those of its entry, of the functions that started the flow, and perhaps of
+ * a wrapper. It does not go on to the flow that resumed this one, or to addresses that are no frames. */
 static void unwinding_ends_at_the_first_frame(void **state) {
     (void)state;
     struct flow flow = {0};

@@ -33,7 +33,7 @@ static void dump(verge_runtime *runtime, struct text *text) {
     CHECK_EQUAL(close(fd), 0);
 }
 
-/* The line of the task with that name, and all that belongs to it. */
+/* Copies what the dump says about the task with that name: its line, and all lines up to the next task. */
 static const char *part_of(const struct text *text, const char *name, char *part, size_t size) {
     char quoted[64];
     (void)snprintf(quoted, sizeof(quoted), " \"%s\", worker ", name);
@@ -187,7 +187,7 @@ static intptr_t sees_all(void *argument) {
     CHECK_EQUAL(verge_task_cancel(late), 0);
 
     char expected[128];
-    dump(NULL, &text); /* the runtime of the calling task */
+    dump(NULL, &text); /* NULL: the runtime of the calling task */
     CHECK(strstr(text.bytes, ": 13 tasks, 1 workers, time ") != NULL);
     check_says(&text, "main", ": runs\n");
     (void)snprintf(expected, sizeof(expected), "\n    function 0x%jx", (uintmax_t)(uintptr_t)sees_all);
@@ -347,7 +347,7 @@ static void a_descriptor_may_fail(void **state) {
     assert_int_equal(close(fd), 0);
     assert_int_equal(verge_runtime_dump(runtime, fd), -EBADF);
     assert_int_equal(verge_runtime_dump(runtime, -1), -EBADF);
-    assert_int_equal(verge_runtime_dump(NULL, STDERR_FILENO), -EPERM); /* no task calls */
+    assert_int_equal(verge_runtime_dump(NULL, STDERR_FILENO), -EPERM); /* NULL is allowed only in a task */
     end_runtime(runtime);
 }
 
@@ -553,9 +553,11 @@ static intptr_t leaves_tasks_unjoined(void *argument) {
         tasks[i] = spawn(ends_after, NULL);
     }
     verge_task *waited_for = spawn(ends_after, (void *)(uintptr_t)SECOND);
-    CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0); /* detached: it does not count */
+    /* Without a handle it is detached, and does not count as unjoined. */
+    CHECK_EQUAL(verge_spawn(ends_after, NULL, NULL), 0);
     CHECK_EQUAL(unjoined(), 0);
-    CHECK_EQUAL(verge_task_join(waited_for, NULL, VERGE_NEVER), 0); /* nor does a task that ends while joined */
+    /* Nor does a task that ends while another one waits to join it. */
+    CHECK_EQUAL(verge_task_join(waited_for, NULL, VERGE_NEVER), 0);
     CHECK_EQUAL(unjoined(), 4);
     dump(verge_task_runtime(), &text);
     CHECK(strstr(text.bytes, " ns; 4 ended and not joined\n") != NULL);
@@ -593,7 +595,7 @@ static void tasks_that_nobody_joins_are_counted(void **state) {
         verge_runtime *runtime = runtime_with(options);
         verge_task *left = NULL;
         assert_int_equal(verge_runtime_run(runtime, leaves_tasks_unjoined, &left, NULL), 0);
-        assert_int_equal(stats_of(runtime).unjoined, 1); /* the first task of a run is not one of them */
+        assert_int_equal(stats_of(runtime).unjoined, 1); /* only `left`: the first task of a run does not count */
         assert_int_equal(verge_task_detach(left), 0);
         assert_int_equal(stats_of(runtime).unjoined, 0);
         end_runtime(runtime);

@@ -9,7 +9,7 @@
 
 enum {
     AT_ONCE_MAX = 64, /* calls in a row, as docs/TASKS.md says */
-    ROUND_MAX = 64,   /* after so many resumed tasks, the loop looks at I/O and timers */
+    ROUND_MAX = 64,   /* the loop looks at I/O and timers each time it has resumed so many tasks */
     ROUNDS_MAX = 3 * AT_ONCE_MAX * ROUND_MAX,
     FOR_EVER = 1000000,
 };
@@ -46,7 +46,7 @@ static int signal_under_the_mutex(void) {
 
 static int wait_for_a_condition_in_vain(void) {
     const int lock_error = verge_mutex_lock(&mutex, 0);
-    if (lock_error != 0 && lock_error != -EDEADLK) { /* -EDEADLK: the last wait has left it locked */
+    if (lock_error != 0 && lock_error != -EDEADLK) { /* -EDEADLK: this task holds the mutex since the wait before */
         return lock_error;
     }
     const int error = verge_condition_wait(&condition, &mutex, VERGE_NEVER);
@@ -65,7 +65,7 @@ static int take_a_missed_tick(void) {
     return verge_interval_wait(&interval, NULL, VERGE_NEVER);
 }
 
-static verge_task *sleeper; /* has not ended */
+static verge_task *sleeper; /* a task that does not end while others wait for it */
 
 static int join_in_vain(void) {
     return verge_task_join(sleeper, NULL, VERGE_NEVER) == -ECANCELED ? 0 : -1; /* the task is cancelled */
@@ -153,17 +153,17 @@ static intptr_t tries_all(void *argument) {
         CHECK(join(task) <= AT_ONCE_MAX + 1);
         (void)join(other);
 
-        has_run = false; /* a task that waits for I/O */
+        has_run = false; /* now the other task waits for I/O */
         CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(receives, &pair[0]);
-        CHECK_EQUAL(verge_yield(), 0); /* now it waits */
+        CHECK_EQUAL(verge_yield(), 0); /* lets the other task run until it waits */
         CHECK_EQUAL(write(pair[1], "x", 1), 1);
         CHECK(join(spawn(calls, (void *)(uintptr_t)&subjects[i])) <= ROUNDS_MAX);
         (void)join(other);
         CHECK_EQUAL(close(pair[0]) + close(pair[1]), 0);
 
-        has_run = false; /* a task that waits for time */
+        has_run = false; /* now the other task waits for a time */
         mutex = (verge_mutex)VERGE_MUTEX_INIT;
         other = spawn(sleeps, NULL);
         CHECK_EQUAL(verge_yield(), 0);

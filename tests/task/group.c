@@ -11,7 +11,7 @@
 struct member {
     uint64_t duration_ns;
     intptr_t result;
-    int slept; /* what the sleep returned */
+    int slept; /* what verge_sleep returned */
     bool ended;
     verge_group *group;
 };
@@ -82,7 +82,8 @@ static intptr_t cleans_up_slowly(void *argument) {
     member->slept = verge_sleep(member->duration_ns);
     CHECK_EQUAL(verge_mutex_lock(&never, VERGE_REGARDLESS), 0);
     for (int i = 0; i < 100; i++) {
-        CHECK_EQUAL(verge_yield(), 0); /* ends late, and uses the stack of the task that waits */
+        /* Ends late: until then it uses `member`, which is on the stack of the task that waits. */
+        CHECK_EQUAL(verge_yield(), 0);
     }
     member->ended = true;
     return member->slept;
@@ -281,8 +282,8 @@ struct node {
     struct verge_test_random random;
     int depth;
     bool is_virtual;
-    _Atomic int alive;       /* tasks of its group */
-    _Atomic int first_error; /* the first error that one of them has returned */
+    _Atomic int alive;       /* how many members of this node's group have not ended */
+    _Atomic int first_error; /* the first error that a member has returned; 0: none yet */
     struct node *parent;
 };
 
@@ -290,7 +291,8 @@ static _Atomic uint64_t failed_groups, whole_groups;
 
 static intptr_t node_main(void *argument);
 
-/* The children are local variables of the task that waits for them. */
+/* Begins a group, and spawns and awaits its members. The child nodes are local variables here: they are valid until the
+ * wait returns. */
 static intptr_t with_group(struct node *node) {
     struct node children[CHILDREN_MAX];
     verge_group group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T8: the thread of a worker ends in a task. Tasks that wait for the lost one get an error, all others are cancelled
- * and end, nothing hangs and nothing leaks. */
+/* T8: the thread of a worker ends in a task, which is lost then. Tasks that wait for this task get an error. All others
+ * are cancelled and end. Nothing hangs, and nothing leaks. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ static void clean_up(void *argument) {
 
 static intptr_t deserts(void *argument) {
     struct scene *scene = argument;
-    atomic_store(&scene->is_ready, true); /* the tasks that were spawned here before this one wait */
+    atomic_store(&scene->is_ready, true); /* the tasks that were spawned before on this worker are waiting now */
     while (verge_sleep(1) == 0 && atomic_load(&scene->is_ready)) {
     }
     pthread_cleanup_push(clean_up, &scene->is_cleaned_up);
@@ -115,7 +115,7 @@ static intptr_t plays(void *argument) {
     while (!atomic_load(&scene->is_ready)) {
         CHECK_EQUAL(verge_yield(), 0);
     }
-    CHECK_EQUAL(verge_yield(), 0); /* the joiner waits */
+    CHECK_EQUAL(verge_yield(), 0); /* lets the joiner run until it waits */
     atomic_store(&scene->is_ready, false);
     CHECK_EQUAL(verge_sleep(DAY), -ECANCELED);
     if (verge_task_join(joiner, NULL, VERGE_NEVER) != 0) { /* T4 */
@@ -317,7 +317,7 @@ static intptr_t shares(void *argument) {
     struct shared *shared = argument;
     verge_task *waiting = spawn(waits, shared);
     verge_task *locking = spawn(locks, shared);
-    while (atomic_load(&shared->waiting_count) < 1) { /* on any worker */
+    while (atomic_load(&shared->waiting_count) < 1) { /* the task `waiting` may run on any worker */
         CHECK_EQUAL(verge_yield(), 0);
     }
     CHECK_EQUAL(spawn_at(NULL, 1, locks_and_deserts, shared, NULL), 0);
@@ -351,7 +351,7 @@ static intptr_t is_not_cancelled(void *argument) {
     CHECK_EQUAL(pthread_cancel(pthread_self()), 0);
     CHECK_EQUAL(verge_sleep(MS), 0);
     CHECK_EQUAL(verge_send(fds[0], "x", 1, 0, VERGE_NEVER), 1);
-    CHECK_EQUAL(read(fds[1], &byte, 1), 1); /* a cancellation point */
+    CHECK_EQUAL(read(fds[1], &byte, 1), 1); /* a cancellation point: there, a pthread_cancel takes effect */
     CHECK_EQUAL(close(fds[0]) + close(fds[1]), 0);
     return 0;
 }
@@ -394,7 +394,8 @@ static intptr_t allows_to_be_cancelled(void *argument) {
 static intptr_t joins_the_cancelled(void *argument) {
     (void)argument;
     verge_task *task = spawn_on(1, allows_to_be_cancelled, NULL);
-    const int error = verge_task_join(task, NULL, VERGE_NEVER); /* lost, or cancelled by the stop that follows */
+    /* The task is lost; or the stop that follows has cancelled this join. */
+    const int error = verge_task_join(task, NULL, VERGE_NEVER);
     CHECK(error == -EOWNERDEAD || error == -ECANCELED);
     return 0;
 }

@@ -27,7 +27,7 @@ static void die_in_a_child(void (*body)(void), struct remains *remains) {
     if (child == 0) {
         const struct rlimit no_core = {0, 0};
         (void)setrlimit(RLIMIT_CORE, &no_core);
-        (void)signal(SIGSEGV, SIG_DFL); /* neither cmocka's handler nor a sanitizer's */
+        (void)signal(SIGSEGV, SIG_DFL); /* instead of the handlers of cmocka and of sanitizers */
         (void)dup2(ends[1], STDERR_FILENO);
         body();
         _exit(0);

@@ -21,7 +21,7 @@ int __wrap_sched_yield(void);
 static struct {
     _Atomic bool has_slept;
     _Atomic bool has_yielded;
-    _Atomic bool may_go_on; /* the thread that is waited for may go on */
+    _Atomic bool may_go_on; /* the thread that the test has stopped may go on */
     _Atomic uint32_t *word; /* the word on which the other thread must sleep; NULL: any */
 } meeting;
 
@@ -109,7 +109,8 @@ static void *notifies(void *runtime) {
 static pthread_t notifier;
 
 static intptr_t ends_when_it_is_notified(void *runtime) {
-    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0); /* here, as the notifier stops the run */
+    /* Not before the run, as the notifier stops it. */
+    CHECK_EQUAL(pthread_create(&notifier, NULL, notifies, runtime), 0);
     while (!atomic_load(&is_notifying)) {
         (void)verge_yield();
     }

@@ -37,7 +37,7 @@ static intptr_t sleeps_a_day(void *argument) {
 
 static struct {
     verge_runtime *runtime;
-    _Atomic bool is_begun; /* the task that is to move runs, or waits */
+    _Atomic bool is_begun; /* the task that is to move has begun */
     _Atomic bool is_under_way;
     _Atomic bool is_cancelled; /* worker 0 has cancelled all of its tasks */
 } move;
@@ -48,7 +48,7 @@ static void stop_while_it_moves(const char *step) {
         await(&move.is_cancelled);
     } else if (is_step(step, "stop: cancelled") && verge_task_worker_id() == VERGE_WORKER_ANY &&
                atomic_load(&move.is_under_way)) {
-        atomic_store(&move.is_cancelled, true); /* by worker 0: the other worker waits for this */
+        atomic_store(&move.is_cancelled, true); /* worker 0 says so; the other worker awaits it */
     }
 }
 
@@ -93,7 +93,7 @@ enum { guest_count = 8 };
 static struct {
     verge_runtime *runtime;
     atomic_int begun_count;
-    _Atomic bool is_asked;   /* worker 2 must retire: a task has come to it, and does not wait there yet */
+    _Atomic bool is_asked;   /* a task has come to worker 2, and does not wait there yet; now worker 2 must retire */
     _Atomic bool has_looked; /* worker 2 has looked for tasks to give away, and found none */
 } inn;
 
@@ -233,12 +233,13 @@ struct arrival {
     verge_runtime *runtime;
     _Atomic bool is_starting;
     _Atomic bool has_come;
-    _Atomic uint32_t index; /* of the worker; 0: it is not there yet */
+    _Atomic uint32_t index; /* of the worker that was added; 0: it was not added yet */
 };
 
 static struct arrival arrival;
 
-/* At the first step all threads are started. A worker that is added now must wait, or it would get no thread. */
+/* At the first step, run has started all threads. Nobody would start the thread of a worker that is added now, so the
+ * call that adds it must wait. */
 static void come_while_it_starts(const char *step) {
     if (is_step(step, "run: threads started")) {
         atomic_store(&arrival.is_starting, true);

@@ -32,7 +32,7 @@ static intptr_t takes_what_is_there(void *argument) {
     CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* there is room now */
     CHECK_EQUAL(cases[1].result, 0);
     CHECK_EQUAL(verge_channel_close(empty), 0);
-    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0); /* nobody waits in a closed channel */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 0); /* a case of a closed channel need not wait */
     CHECK_EQUAL(cases[0].result, -EPIPE);
     CHECK_EQUAL(verge_channel_receive(full, &received, 0), 0);
     CHECK_EQUAL(received, 7);
@@ -108,7 +108,7 @@ struct scene {
     verge_condition condition;
     _Atomic uint64_t sent, received, sum_sent, sum_received;
     uint64_t count;
-    _Atomic uint64_t seed; /* of the next task */
+    _Atomic uint64_t seed; /* the seed of the next task that is spawned */
 };
 
 static intptr_t sends_later(void *argument) {
@@ -603,7 +603,8 @@ static intptr_t tasks_wait_in_one_channel(void *argument) {
         CHECK_EQUAL(verge_channel_send(scene->in, &i, 0), 0);
     }
     CHECK_EQUAL(verge_channel_count(scene->in), 0);
-    for (uint64_t i = count; i > count / 4 * 3; i--) { /* from the end; the next loop: from the middle */
+    /* Cancels from the end of the queue; the next loop, from its middle. */
+    for (uint64_t i = count; i > count / 4 * 3; i--) {
         CHECK_EQUAL(verge_task_cancel(tasks[i - 1]), 0);
     }
     for (uint64_t i = count / 8 * 5; i < count / 4 * 3; i++) {

@@ -41,8 +41,9 @@ struct player {
     verge_task *task;
     struct wait wait;
     uint32_t sent_count;
-    uint32_t last_seen[CHANNELS_MAX][PLAYERS_MAX + 1]; /* 1 + the number of the last item */
-    verge_task *children[CHILDREN];                    /* NULL: joined */
+    /* Of each channel and sender, 1 + the number of the last item; 0: none. */
+    uint32_t last_seen[CHANNELS_MAX][PLAYERS_MAX + 1];
+    verge_task *children[CHILDREN]; /* NULL: it was joined */
     bool child_has_ended[CHILDREN];
     bool is_cancelled;
 };
@@ -56,9 +57,9 @@ static struct {
     struct player players[PLAYERS_MAX + 1]; /* the last one is the outsider */
     size_t player_count;
     enum fate fates[ITEMS_MAX];
-    uint32_t places[ITEMS_MAX]; /* the channel that it was sent to */
+    uint32_t places[ITEMS_MAX]; /* the channel to which each item was sent */
     uint64_t now_ns;
-    uint64_t selected, timed_out, tried_in_vain; /* of all seeds, to check that these things do happen */
+    uint64_t selected, timed_out, tried_in_vain; /* counted over all seeds, to check that each happens */
 } world;
 
 static size_t below(struct player *player, size_t bound) {
@@ -114,7 +115,7 @@ static void has_sent(uint32_t item, const verge_channel *channel) {
     world.places[item] = (uint32_t)channel_index(channel);
     if (world.fates[item] == NOT_SENT) {
         world.fates[item] = SENT;
-    } else { /* its receiver's call has returned before the sender's */
+    } else { /* the receiver's call has returned before this call of the sender */
         CHECK_EQUAL(world.fates[item], RECEIVED);
     }
 }
@@ -392,11 +393,12 @@ static void close_world(void) {
         verge_channel_destroy(world.channels[i]);
     }
     for (size_t i = 0; i < ITEMS_MAX; i++) {
-        CHECK(world.fates[i] != SENT); /* lost */
+        CHECK(world.fates[i] != SENT); /* the item was lost */
     }
 }
 
-/* An item was received in the end if and only if its send returned 0. sent_count: how many sends of a player did. */
+/* In the end, an item was received if and only if its send returned 0. A player's sent_count counts sends that returned
+ * 0. */
 static void check_counts(void) {
     for (size_t i = 0; i <= PLAYERS_MAX; i++) {
         for (uint32_t k = 0; k < ROUNDS; k++) {

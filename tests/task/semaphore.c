@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphore, read-write lock, once. First order, deadlines and cancellation, one by one. Then random tasks, with checks
- * of what must hold at any time. Then real threads and tasks. */
+/* Semaphores, read-write locks and verge_once. First come tests of order, deadlines and cancellation, one by one. Then
+ * random tasks, with checks of what must hold at any time. Then real threads and tasks. */
 #include <pthread.h>
 
 #include "task/support.h"
@@ -41,9 +41,10 @@ static intptr_t takes_in_order(void *argument) {
     CHECK_EQUAL(verge_semaphore_acquire(&semaphore, 1, 0), -ETIMEDOUT); /* nobody overtakes */
     CHECK_EQUAL(semaphore.available, 2);
     CHECK_EQUAL(verge_sleep_until(100), 0);
-    CHECK_EQUAL(verge_semaphore_release(&semaphore, 1), 0); /* now 3 are available: the first gets them */
+    CHECK_EQUAL(verge_semaphore_release(&semaphore, 1), 0); /* now 3 are available, and the first taker gets them */
     CHECK_EQUAL(verge_sleep_until(200), 0);
-    CHECK_EQUAL(verge_semaphore_release(&semaphore, 3), 0); /* the second gets 1; 2 are left, too few for the third */
+    /* The second taker gets 1; 2 are left, too few for the third. */
+    CHECK_EQUAL(verge_semaphore_release(&semaphore, 3), 0);
     CHECK_EQUAL(verge_sleep_until(300), 0);
     CHECK_EQUAL(semaphore.available, 2);
     CHECK_EQUAL(verge_task_cancel(tasks[4]), 0);

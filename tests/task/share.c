@@ -12,7 +12,7 @@ enum { WORKERS = 3 };
 /* ---- a task that spawns many fills all workers ---- */
 
 static struct {
-    _Atomic uint32_t seen; /* a bit a worker */
+    _Atomic uint32_t seen; /* one bit for each worker */
     _Atomic int ended_count;
 } crowd;
 
@@ -120,7 +120,7 @@ static intptr_t places_by_name(void *argument) {
     for (uint32_t i = 0; i < WORKERS; i++) {
         CHECK_EQUAL(verge_channel_create(sizeof(unsigned), 1, NULL, &channels[i]), 0);
     }
-    for (uint32_t i = 0; i < WORKERS; i++) { /* in a circle */
+    for (uint32_t i = 0; i < WORKERS; i++) { /* each task sends to the next, and the last one to the first */
         places[i] = (struct place){.worker = i, .from = channels[i], .to = channels[(i + 1) % WORKERS]};
         tasks[i] = spawn_on(i, stays, &places[i]);
     }
@@ -229,7 +229,7 @@ static void deadlines_of_operations_follow_their_tasks(void **state) {
 static intptr_t adds_a_worker(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_runtime_add_worker(verge_task_runtime(), NULL), 0);
-    CHECK_EQUAL(verge_sleep(MS), 0); /* worker 0 has made a round: from here on it shares */
+    CHECK_EQUAL(verge_sleep(MS), 0); /* worker 0 has made a round, so from now on it shares its tasks */
     return computes_until_the_other_has_run(NULL);
 }
 

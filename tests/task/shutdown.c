@@ -120,7 +120,7 @@ static void t5_stop_wakes_all_and_they_run_to_their_end(void **state) {
         struct stopping stopping = {0};
         verge_manual_clock clock = {0};
         verge_runtime_options options = runtime_options(2);
-        if (virtual) { /* the test's allocator is for one thread only */
+        if (virtual) { /* then there is one thread: the test's allocator allows no more */
             options.virtual_clock = &clock;
             options.allocator = &memory.allocator;
         }

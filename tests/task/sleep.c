@@ -19,7 +19,7 @@ static intptr_t does_not_wait(void *argument) {
     atomic_store(&other_ran, 0);
     verge_task *other = spawn(notes_that_it_ran, NULL);
     CHECK_EQUAL(verge_sleep(0), 0);
-    CHECK_EQUAL(verge_sleep((uint64_t)-1), 0); /* a difference of times that is negative */
+    CHECK_EQUAL(verge_sleep((uint64_t)-1), 0); /* a negative difference of times: does not wait */
     CHECK_EQUAL(verge_sleep((uint64_t)INT64_MIN), 0);
     CHECK_EQUAL(verge_sleep_until(0), 0);
     CHECK_EQUAL(verge_sleep_until(verge_now()), 0);

@@ -163,7 +163,7 @@ static int descend(const volatile char *above, uintptr_t limit) {
     return (uintptr_t)__builtin_frame_address(0) < limit ? frame[0] : descend(frame, limit) + frame[511];
 }
 
-/* Without a guard, the descent reaches the end of where the guard should be, and comes back. */
+/* If there were no guard, `descend` would return when it has passed the place of the guard. */
 static void overflow_entry(void *limit) {
     volatile char top = 0;
     (void)descend(&top, (uintptr_t)limit);
@@ -229,7 +229,7 @@ static void expect_wide_guard(bool guards_by_mprotect) {
     open_store(&fixture);
     fixture.store.guards_by_mprotect = guards_by_mprotect;
     assert_int_equal(pipe(pipe_fds), 0);
-    for (int i = 0; i < 3; i++) { /* three stacks, one beside the other */
+    for (int i = 0; i < 3; i++) { /* takes three stacks, which lie side by side */
         const char *low = take(&fixture)->low;
         assert_true(is_accessible(pipe_fds[1], low));
         for (size_t distance = 1; distance <= probe_distance; distance += 1023) {

@@ -30,7 +30,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ThreadSanitizer has room for a few thousand flows, counting all that a process ever had. */
+/* ThreadSanitizer has room for a few thousand threads and tasks, counting all that a process ever had. */
 #define fewer_under_tsan(count) (VERGE__TSAN ? (count) / 10 : (count))
 
 static atomic_int failed_check_count;
@@ -92,7 +92,7 @@ static inline intptr_t run_tasks(uint32_t worker_count, verge_task_function func
     return run_with(runtime_options(worker_count), function, argument);
 }
 
-/* A case of a select that is chosen at this time. */
+/* Returns a case for a select. The case becomes ready at this time. */
 static inline verge_case case_at(verge_interval *interval, uint64_t time_ns) {
     CHECK_EQUAL(verge_interval_init(interval, time_ns, UINT64_C(1) << 62, VERGE_INTERVAL_SKIP), 0);
     return verge_case_tick(interval, NULL);

@@ -11,7 +11,7 @@ struct shared {
     verge_condition condition;
     int inside;
     int count;
-    verge_task *order[3]; /* the tasks that had the mutex */
+    verge_task *order[3]; /* the tasks that had the mutex, the first one first */
 };
 
 static intptr_t enters(void *argument) {

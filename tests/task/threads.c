@@ -42,7 +42,7 @@ static void a_thread_waits_for_itself_in_vain(void **state) {
     assert_int_equal(verge_mutex_lock(&mutex, VERGE_NEVER), -EDEADLK);
     assert_int_equal(verge_mutex_lock(&mutex, 0), -EDEADLK);
     assert_int_equal(verge_condition_wait(&condition, &mutex, verge_deadline_after(MS)), -ETIMEDOUT);
-    assert_int_equal(verge_mutex_unlock(&mutex), 0); /* the thread held the mutex again */
+    assert_int_equal(verge_mutex_unlock(&mutex), 0); /* the thread holds the mutex again after the wait */
     assert_int_equal(verge_mutex_unlock(&mutex), -EPERM);
     assert_int_equal(verge_condition_wait(&condition, &mutex, VERGE_NEVER), -EPERM);
     assert_int_equal(verge_mutex_lock(NULL, 1), -EINVAL);
@@ -228,7 +228,7 @@ static void a_mutex_lets_one_in_of_both_kinds(void **state) {
     assert_null(scene.mutex.owner);
 }
 
-/* The thread enters when the count is even, the task when it is odd. */
+/* A thread and a task enter in turn: each when the count is even (parity 0) or odd (parity 1). */
 static void take_turns(struct scene *scene, uint64_t parity) {
     CHECK_EQUAL(verge_mutex_lock(&scene->mutex, VERGE_NEVER), 0);
     while (scene->entered < scene->count) {

@@ -20,8 +20,8 @@ static struct {
     verge_interval interval;
     verge_task *sleeper;
     struct verge_test_allocator memory;
-    uint64_t other_rounds;   /* of the other task, which runs whenever it can */
-    uint64_t blocking_tries; /* tries of verge_blocking */
+    uint64_t other_rounds;   /* how often the other task ran, which runs whenever it can */
+    uint64_t blocking_tries; /* how often verge_blocking was tried */
     bool is_over;
 } all;
 
@@ -312,8 +312,8 @@ struct player {
     struct verge_test_random random;
     verge_task *task, *child;
     bool child_has_ended, is_cancelled;
-    uint32_t wants;  /* how much it wants of the gate for which it waits */
-    bool is_granted; /* it has what it wants, and need not wait any more */
+    uint32_t wants;  /* how much the player wants of the gate at which it waits */
+    bool is_granted; /* the player has what it wants, and need not wait any more */
     uint64_t position;
     verge_interval interval;
     const struct before *before_once;
@@ -342,10 +342,10 @@ static struct {
     verge_condition condition;
     verge_channel *channel;
     verge_broadcast *broadcast;
-    uint64_t sent;          /* to the broadcast */
+    uint64_t sent;          /* how many items were sent to the broadcast */
     struct player *running; /* the player that ran last */
     uint64_t seed;
-    uint64_t got, tried_in_vain, timed_out, cancelled; /* of all seeds, to check that these things do happen */
+    uint64_t got, tried_in_vain, timed_out, cancelled; /* counted over all seeds, to check that each happens */
 } world;
 
 static size_t below(struct player *player, size_t bound) {
@@ -415,7 +415,7 @@ static bool after_call(struct player *player, const struct before *before, int r
         CHECK(result == 0 || result == -ETIMEDOUT || result == -ECANCELED);
         CHECK_EQUAL(result == 0, !before->must_wait || player->is_granted); /* T2 */
     }
-    if (result == -ETIMEDOUT && !tries) { /* T1, and not late */
+    if (result == -ETIMEDOUT && !tries) { /* T1; the call is not late either */
         CHECK_EQUAL(now_ns, before->deadline_ns > before->now_ns ? before->deadline_ns : before->now_ns);
         CHECK(!before->is_cancelled);
         world.timed_out++;
@@ -467,7 +467,7 @@ static void go_from(struct player *player, struct gate *gate) {
     for (size_t i = 0; i < gate->length; i++) {
         if (gate->queue[i] == player) {
             leave(gate, i);
-            grant(gate); /* the players behind it may want less */
+            grant(gate); /* the players behind this one may want less, and get it now */
             break;
         }
     }
@@ -524,9 +524,10 @@ static void use(struct player *player, struct gate *gate, enum gate_call call, u
 static void read_broadcast(struct player *player) {
     const uint64_t deadline_ns = some_deadline(player);
     player->is_granted = false;
-    player->position = below(player, 4) == 0 ? player->position : world.sent; /* mostly, there is no new item */
+    /* In three cases of four, nothing is new. */
+    player->position = below(player, 4) == 0 ? player->position : world.sent;
     const struct before before = before_call(player, deadline_ns, player->position == world.sent);
-    player->wants = UINT32_MAX; /* the next item of the broadcast */
+    player->wants = UINT32_MAX; /* no amount: the player wants the next item of the broadcast */
     const int result = verge_broadcast_latest(world.broadcast, &player->position, NULL, deadline_ns);
     player->wants = 0;
     if (after_call(player, &before, result)) {
@@ -640,7 +641,7 @@ static intptr_t play(void *argument) {
         player->task = spawn_on((uint32_t)i % 2, player_main, player);
     }
     CHECK_EQUAL(verge_sleep(END_NS), 0);
-    for (size_t i = 0; i < PLAYERS; i++) { /* some wait for ever */
+    for (size_t i = 0; i < PLAYERS; i++) { /* some players would wait for ever */
         world.players[i].is_cancelled = true;
         CHECK_EQUAL(verge_task_cancel(world.players[i].task), 0);
     }

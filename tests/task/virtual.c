@@ -90,7 +90,8 @@ static intptr_t ticks_for_an_hour(void *argument) {
         const uint64_t before_ns = verge_now();
         verge_tick tick = {0};
         CHECK_EQUAL(verge_interval_wait(&interval, &tick, VERGE_NEVER), 0);
-        const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns; /* when the wait returns */
+        /* The time at which the wait must return. */
+        const uint64_t taken_ns = before_ns > deadline_ns ? before_ns : deadline_ns;
         CHECK_EQUAL(verge_now(), taken_ns);
         const uint64_t overdue = (taken_ns - deadline_ns) / period_ns;
         const uint64_t missed = policy == VERGE_INTERVAL_BURST ? 0 : overdue;
@@ -190,7 +191,7 @@ static void workers_that_talk_do_the_same_every_time(void **state) {
 static struct {
     verge_channel *channel;
     verge_mutex mutex;
-    int received; /* what receive returned */
+    int received; /* what verge_channel_receive returned */
 } stuck;
 
 static intptr_t receives(void *argument) {
@@ -205,7 +206,7 @@ static intptr_t waits_for_a_receiver(void *argument) {
     (void)argument;
     CHECK_EQUAL(verge_sleep(HOUR), 0);
     verge_task *task = spawn_on(1, receives, NULL);
-    verge_deadline scope; /* no deadlock before 2 h: the deadline of the scope is still to come */
+    verge_deadline scope; /* until its deadline has come, at 2 h, the tasks are in no deadlock */
     CHECK_EQUAL(verge_deadline_push(&scope, 2 * HOUR), 0);
     CHECK_EQUAL(verge_task_join(task, NULL, VERGE_NEVER), -ETIMEDOUT);
     CHECK_EQUAL(verge_deadline_pop(&scope), 0);
@@ -316,7 +317,7 @@ static void *ends_when_it_is_waited_for(void *argument) {
 static void only_threads_of_the_program_keep_a_deadlock_waiting(void **state) {
     (void)state;
     if (VERGE__TSAN) {
-        skip(); /* ThreadSanitizer has a thread, which looks like a thread of the program */
+        skip(); /* ThreadSanitizer's own thread would count as a thread of the program */
     }
     verge_manual_clock clock = {0};
     verge_runtime *runtime = stuck_runtime(&clock, SIGUSR2);

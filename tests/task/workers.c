@@ -10,7 +10,7 @@
 /* ---- retiring ---- */
 
 struct visitor {
-    uint64_t duration_ns; /* HOUR: until it is cancelled */
+    uint64_t duration_ns; /* HOUR: the visitor waits until it is cancelled */
     uint64_t until_ns;
     uint32_t began_on;
     uint32_t ended_on;
@@ -64,7 +64,7 @@ static intptr_t retires_worker_1(void *argument) {
         CHECK(visitors[i].ended_on != 1 || visitors[i].until_ns <= retired_ns);
     }
     struct visitor late = {.duration_ns = 1, .fd = -1};
-    join(spawn_on(1, waits_somewhere, &late)); /* the worker has left: another one takes the task */
+    join(spawn_on(1, waits_somewhere, &late)); /* worker 1 has left, so another one takes the task */
     CHECK(late.began_on != 1);
     return 0;
 }
@@ -90,7 +90,7 @@ static void a_worker_that_retires_hands_its_tasks_over(void **state) {
 struct crowd {
     verge_mutex mutex;
     verge_channel *channel;
-    _Atomic uint64_t seed; /* of the next task */
+    _Atomic uint64_t seed; /* the seed of the next task that is spawned */
     _Atomic int rounds;
 };
 
@@ -186,7 +186,7 @@ static intptr_t waits_for_200(void *argument) {
 static void tasks_are_spawned_from_outside(void **state) {
     (void)state;
     verge_runtime *runtime = runtime_with(runtime_options(3));
-    for (int before = 0; before < 2; before++) { /* 0: while the runtime runs; 1: before that */
+    for (int before = 0; before < 2; before++) { /* 0: spawned while the runtime runs; 1: before it runs */
         pthread_t thread;
         atomic_store(&outside_count, 0);
         assert_int_equal(pthread_create(&thread, NULL, spawns_from_outside, runtime), 0);

@@ -48,16 +48,16 @@ static struct {
     verge_manual_clock clock;
     verge_runtime *runtime;
     uint32_t worker_count;
-    uint32_t retired; /* 0: none */
+    uint32_t retired; /* the worker that retires; 0: none */
     bool will_stop, is_stopped;
     bool has_hog;
-    _Atomic bool flag; /* what a hog waits for */
+    _Atomic bool flag; /* a hog keeps its worker busy until this is true */
     uint32_t open_count;
     verge_mutex mutex;
     const struct player *owner;
     struct player players[PLAYERS_MAX];
     unsigned player_count;
-    unsigned crowd_count; /* tasks that only count themselves */
+    unsigned crowd_count; /* how many tasks of crowds have not run yet */
     uint64_t migrated;
 } world;
 
@@ -137,7 +137,7 @@ static verge_task *spawn_player(void) {
     const int error = spawn_at(world.runtime, index, play, player, &task);
     CHECK(error == 0 || (error == -ESHUTDOWN && world.is_stopped));
     if (error != 0) {
-        player->begun_count = player->ended_count = 1; /* this player does not exist */
+        player->begun_count = player->ended_count = 1; /* the task was not spawned: count the player as ended */
     }
     return task;
 }
@@ -404,7 +404,7 @@ static void be_outside(void) {
     }
 }
 
-/* With real-time priorities, one actor must be awake, or naps would not end. */
+/* With real-time priorities, time passes only in steps of actors that are awake. This one always is, so naps end. */
 static void let_time_pass(void) {
     while (!verge__run_is_over(world.runtime)) {
         scheduler_step();
@@ -465,7 +465,7 @@ static void audit(void) {
     }
 }
 
-/* Returns how many steps it took. */
+/* Plays a world, and returns how many steps it took. */
 static uint64_t play_seed(uint64_t seed) {
     create_world(seed);
     for (uint64_t i = 1 + below(4); i > 0; i--) {
