@@ -10,9 +10,9 @@ enum { TIMERS_MAX = 8000 };
 
 struct scenario {
     struct stepped stepped;
-    verge_worker *local;  /* the test is bound to it */
+    verge_worker *local;  /* the thread of the test is bound to it */
     verge_worker *remote; /* timers come to it through its inbox */
-    uint64_t failures;    /* of calls, not of allocations */
+    uint64_t failures;    /* how many calls (not allocations) failed */
     size_t count;
     struct {
         verge_timer timer;

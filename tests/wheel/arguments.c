@@ -141,7 +141,7 @@ static void deadline_before_the_current_interval(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.past = VERGE_PAST_REJECTED;
     verge_wheel *wheel = wheel_new(&options);
-    const verge_timer at_start = schedule(wheel, 0, 1); /* the interval that holds now */
+    const verge_timer at_start = schedule(wheel, 0, 1); /* 0 is in the interval that holds now */
     const verge_timer pending = schedule(wheel, SECOND, 2);
     assert_fires(wheel, 10 * TICK + 5, at_start);
     assert_deadline_refused(wheel, pending, 0, -EINVAL);
@@ -217,12 +217,12 @@ static void handles_that_never_were(void **state) {
     const verge_timer pending = schedule(wheel, SECOND, 1);
     assert_handle_refused(wheel, 0, -EBADF);
     assert_handle_refused(wheel, UINT64_MAX, -EBADF);
-    assert_handle_refused(wheel, pending & UINT64_C(0xffffffff) << 32, -EBADF); /* no generation */
+    assert_handle_refused(wheel, pending & UINT64_C(0xffffffff) << 32, -EBADF); /* generation 0, which no timer has */
     assert_handle_refused(wheel, pending | UINT32_MAX, -EBADF);                 /* the last generation */
     assert_handle_refused(wheel, pending + 1, -EBADF);                          /* the next generation, and so on */
     assert_handle_refused(wheel, pending + 2, -EBADF);
     assert_handle_refused(wheel, pending - 1, -EBADF);
-    assert_handle_refused(wheel, pending + (UINT64_C(1) << 32), -EBADF); /* of the next node */
+    assert_handle_refused(wheel, pending + (UINT64_C(1) << 32), -EBADF); /* a handle of the next node */
     assert_handle_refused(wheel, pending | UINT64_C(0xffffffff) << 32, -EBADF);
     assert_int_equal(verge_wheel_cancel(wheel, pending, NULL), 0);
     wheel_end(wheel);
@@ -294,7 +294,7 @@ static void limit_zero_and_no_output(void **state) {
     assert_fires(wheel, SECOND + TICK, first);
     assert_false(verge_wheel_has_backlog(wheel));
     assert_int_equal(verge_wheel_poll(wheel, 3 * SECOND, NULL, 0), 0);
-    assert_fires(wheel, 0, second); /* time does not go back: now stays at 3 s */
+    assert_fires(wheel, 0, second); /* time does not go back from 3 s to 0 */
     assert_int_equal(verge_wheel_now(wheel), 3 * SECOND);
     wheel_end(wheel);
 }

@@ -112,7 +112,8 @@ static void rearm_moves_or_schedules(void **state) {
     assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, 2 * HOUR, &first), 0);
     assert_int_not_equal(timer, scheduled);
     assert_int_equal(verge_wheel_cancel(wheel, scheduled, NULL), -ENOENT);
-    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, MINUTE, &first), 0); /* the past: the timer fires next */
+    /* A past time: the timer comes out at the next poll. */
+    assert_int_equal(verge_wheel_start_or_reset(wheel, &timer, MINUTE, &first), 0);
     assert_fires(wheel, HOUR + TICK, timer);
     wheel_end(wheel);
 }
@@ -465,7 +466,7 @@ static void levels_say_what_they_hold(void **state) {
     (void)state;
     enum { COUNT = 140 };
     verge_wheel *wheel = wheel_of(VERGE_PRESET_DEFAULT, 0);
-    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with fewer slots */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* without a reserve, it would begin with fewer slots */
     verge_timer timers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         timers[i] = schedule(wheel, 5 * TICK, i); /* all in one slot */
@@ -485,7 +486,7 @@ static void levels_say_what_they_hold(void **state) {
         assert_int_equal(stats.idle, levels[k].idle);
         assert_int_equal(stats.capacity, levels[k].active + levels[k].idle);
         const uint64_t slots = levels[k].slots;
-        const uint64_t counts = k > 0 ? slots * sizeof(uint32_t) : 0; /* of upper slots */
+        const uint64_t counts = k > 0 ? slots * sizeof(uint32_t) : 0; /* each slot of an upper level has a count */
         const uint64_t lanes = (stats.bytes - slots / 8 - counts) / (slots * sizeof(void *));
         assert_int_equal(stats.bytes, lanes * slots * sizeof(void *) + slots / 8 + counts);
         assert_in_range(lanes, 1, 8);
@@ -500,7 +501,7 @@ static void assert_goes_round(uint8_t lowest_bits) {
     const verge_wheel_options options = options_of_levels(TICK, bits);
     struct verge_test_random random = verge_test_random_from(13);
     verge_wheel *wheel = wheel_new(&options);
-    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
+    assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* without a reserve, it would begin narrow */
     uint64_t ticks[TIMERS] = {0};
     for (size_t round = 0; round < ROUNDS; round++) {
         const uint64_t now = verge_wheel_now(wheel) / TICK;

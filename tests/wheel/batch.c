@@ -67,8 +67,8 @@ static void handlers_change_other_timers(void **state) {
     wheel_end(wheel);
 }
 
-/* A timer that is started again whenever it fires does so once in each period; if that is less than a tick, in each
- * tick. */
+/* A timer that is started again whenever it fires comes out once in each period. If the period is less than a tick, it
+ * comes out in each tick. */
 static void timers_that_arm_themselves_again(void **state) {
     (void)state;
     static const uint64_t periods_ns[] = {TICK / 2, TICK, 3 * TICK, 64 * TICK, 100 * TICK, 4096 * TICK};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tiny wheels, one timer: every start, every deadline within reach, every step of the clock. */
+/* Tiny wheels with one timer. The tests try every start, every deadline within reach, and every step of the clock. */
 #include "wheel/tiny.h"
 
 /* Polls in steps of step_ns until the timer comes out. Returns the time of the poll that returned the timer. */
@@ -19,12 +19,12 @@ static uint64_t step_until_fired(verge_wheel *wheel, verge_timer timer, uint64_t
     return 0;
 }
 
-/* The time of the first poll at or after time_ns, if the polls are at now_ns, now_ns + step_ns, and so on. */
+/* Returns the time of the first poll at or after time_ns, if the polls are at now_ns, now_ns + step_ns, and so on. */
 static uint64_t first_step_at(uint64_t now_ns, uint64_t step_ns, uint64_t time_ns) {
     return time_ns <= now_ns ? now_ns : now_ns + (time_ns - now_ns + step_ns - 1) / step_ns * step_ns;
 }
 
-/* The first tick at or after the deadline. Strict: the first tick after the deadline. */
+/* Returns the first tick at or after the deadline; if strict, the first tick after the deadline. */
 static uint64_t tick_of(uint64_t precision_ns, bool strict, uint64_t deadline_ns) {
     return (deadline_ns + (strict ? precision_ns : precision_ns - 1)) / precision_ns * precision_ns;
 }

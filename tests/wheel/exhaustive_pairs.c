@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tiny wheels, two timers that come out at one tick. They are started at every pair of moments, and moved or replaced
- * at every moment. Their order must not depend on the levels that they came down.
+ * Tiny wheels with two timers that come out at one tick. They are started at every pair of moments, and moved or
+ * replaced at every moment. Their order must not depend on the levels that they came down.
  */
 #include "wheel/tiny.h"
 
@@ -89,8 +89,8 @@ static void jumping_at_each_pair_of_moments(void **state) {
 /* What is done to one of two timers of the same tick, at some moment. After that, this timer comes out second. */
 enum change {
     MOVED,         /* reset to the deadline that it has already */
-    MOVED_EARLIER, /* started for a later time at first */
-    MOVED_LATER,   /* started for an earlier time at first, if there is one */
+    MOVED_EARLIER, /* started for a later time, and then reset to the deadline */
+    MOVED_LATER,   /* started for an earlier time, if there is one, and then reset to the deadline */
     REPLACED,      /* cancelled, and started again */
     CHANGE_COUNT,
 };
@@ -142,7 +142,7 @@ static void one_is_changed_at_each_moment(void **state) {
     }
 }
 
-/* One timer, moved at every moment from every deadline to every other. */
+/* One timer is moved at every moment from every deadline to every other. */
 static void moved_at_each_moment(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(tiny_geometries); i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* G4 at the end of a node's generations. 2^31 uses take too long for a test, so the tests start at the last one. */
+/* G4 at the end of a node's generations. A test cannot use a node 2^31 times, so it begins with the last generation. */
 #include "wheel/support.h"
 #include "wheel/wheel_internal.h"
 
-/* A timer whose node is in its last generation. */
+/* Starts a timer, and sets its node to the last generation. Returns the handle of that generation. */
 static verge_timer last_of_its_node(verge_wheel *wheel, uint64_t deadline_ns) {
     const verge_timer timer = schedule(wheel, deadline_ns, 1);
     const verge_timer last = timer | UINT32_MAX;

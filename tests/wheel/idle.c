@@ -105,8 +105,8 @@ static void a_storm_of_requests(void **state) {
     }
 }
 
-/* One due timer was handed out, or many; with a work limit, perhaps none. The others are cancelled: sorted ones, ones
- * that will be sorted, past ones, and ones in the slots of ticks that have come but were not taken. */
+/* Of the due timers, one was handed out, or many; with a work limit, perhaps none. All others are cancelled: timers
+ * that are sorted or will be, past timers, and timers in the slots of ticks that have come but were not taken. */
 static void a_storm_of_cancels_in_a_backlog(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 100, 5000};
@@ -230,7 +230,7 @@ static void a_due_timer_that_is_moved_is_no_backlog(void **state) {
         const verge_timer left = timers[1 - number_of(out[0].data)];
         assert_true(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_reset(wheel, left, moved_ns), 0);
-        assert_quiet(wheel, 20 * TICK); /* by now, the timer has left its old tick */
+        assert_quiet(wheel, 20 * TICK); /* the timer does not come out at its old tick */
         assert_false(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_next_deadline(wheel), moved_ns);
         assert_quiet(wheel, moved_ns - 1);
@@ -295,7 +295,7 @@ static void poll_to_next_returns_what_is_due_beside_idle_nodes(void **state) {
 static void a_request_moves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);
-    (void)schedule(wheel, SECOND, 0); /* this one is the earliest, not the timers below */
+    (void)schedule(wheel, SECOND, 0); /* so that the timers below are not the earliest */
     verge_timer timer = schedule(wheel, 30 * SECOND, 1);
     const verge__node *node = &verge__nodes_at(&wheel->nodes, verge__handle_index(timer))->timer.node;
     verge__node *const *place = node->pprev;
@@ -334,7 +334,7 @@ static void none_is_lost_in_a_storm(void **state) {
                     timers[which] = 0;
                 }
                 const uint64_t deadline_ns =
-                    now_ns + verge_test_below(&random, 6) * 40 * TICK; /* few ticks: long lists */
+                    now_ns + verge_test_below(&random, 6) * 40 * TICK; /* few different ticks, so that lists are long */
                 assert_int_equal(verge_wheel_start_or_reset(wheel, &timers[which], deadline_ns, data_of(which)), 0);
             }
             assert_well(wheel);

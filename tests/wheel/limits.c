@@ -247,7 +247,7 @@ static void a_long_slot_is_drained_evenly(void **state) {
         }
         assert_int_equal(moved[START - SLOT - 1], 0);
         assert_in_range(moved[START - SLOT / 2], COUNT / 4, COUNT);
-        assert_in_range(moved[START - 1], COUNT - COUNT / 16, COUNT + COUNT / 16); /* the first of them moved twice */
+        assert_in_range(moved[START - 1], COUNT - COUNT / 16, COUNT + COUNT / 16); /* a few nodes were moved twice */
         assert_in_range(most, 1, COUNT / 64);
         wheel_end(wheel);
     }
@@ -311,7 +311,7 @@ static uint64_t busiest_poll(verge_wheel *wheel, uint64_t from_tick, uint64_t to
 static void a_dense_slot_is_drained_evenly(void **state) {
     (void)state;
     enum { START = 5 * SLOT_OF_512 };
-    static const size_t counts[] = {100000, 8192, 8208, 3000}; /* 8192: 16 a tick */
+    static const size_t counts[] = {100000, 8192, 8208, 3000}; /* 8192: 16 for each tick */
     for (size_t i = 0; i < COUNT_OF(counts) * 2; i++) {
         const size_t count = counts[i / 2];
         verge_wheel *wheel = wheel_new(NULL);
@@ -328,7 +328,7 @@ static void a_dense_slot_is_drained_evenly(void **state) {
     }
 }
 
-/* A slot that begins soon gets its nodes only now, so there is less time to drain it. */
+/* A slot gets its nodes only shortly before it begins, so there is less time to drain it. */
 static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     (void)state;
     enum { COUNT = 100000, START = 5 * SLOT_OF_512, LEFT = 50 };

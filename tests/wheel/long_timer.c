@@ -4,7 +4,7 @@
 
 static verge_wheel *wheel_short(void) {
     static const uint8_t bits[] = {6, 4, 0};
-    verge_wheel_options options = options_of_levels(TICK, bits); /* about a second */
+    verge_wheel_options options = options_of_levels(TICK, bits); /* the levels reach about a second */
     return wheel_new(&options);
 }
 
@@ -87,7 +87,7 @@ static void may_be_cancelled(void **state) {
     assert_int_equal(long_timer.timer, 0);
     assert_int_equal(verge_wheel_count(wheel), 0);
     assert_true(verge_long_timer_cancel(&long_timer, wheel) < 0);
-    /* It can also be cancelled after verge_long_timer_fired has started it again. */
+    /* A long timer can also be cancelled after verge_long_timer_fired has started it again. */
     verge_expiry out[2];
     assert_int_equal(verge_long_timer_start(&long_timer, wheel, MINUTE, NULL), 0);
     while (verge_wheel_poll(wheel, verge_wheel_next_wakeup(wheel), out, 2) == 0) {

@@ -5,8 +5,8 @@
 enum {
     BYTES_PER_TIMER_MAX = 48,
     IDLE_MAX = 3072,
-    BYTES_KEPT_MAX = 4 << 20, /* by a wheel that was large once */
-    SLAB = 512,               /* nodes that go back together */
+    BYTES_KEPT_MAX = 4 << 20, /* how many bytes a wheel may keep that was large once */
+    SLAB = 512,               /* how many nodes go back together */
     SLAB_BYTES = 40 * SLAB,
 };
 
@@ -419,7 +419,7 @@ static void memory_goes_down_to_the_multiplier(void **state) {
     schedule_many(wheel, timers, COUNT);
     cancel_all(wheel, timers + USED, COUNT - USED);
     poll_ticks(wheel, UINT64_C(256) * 20);
-    const uint64_t used_then = COUNT / compaction.ratio; /* when memory began to go back, which it did once */
+    const uint64_t used_then = COUNT / compaction.ratio; /* the nodes in use when memory began to go back */
     assert_in_range(stats_of(wheel).nodes, compaction.multiplier * used_then - (uint64_t)2 * SLAB,
                     compaction.multiplier * used_then + SLAB);
     wheel_end(wheel);
@@ -446,7 +446,7 @@ static void a_few_timers_keep_their_slabs(void **state) {
         assert_int_equal(verge_wheel_cancel(fixture.wheel, timers[i], NULL), 0);
     }
     verge_wheel_compact(fixture.wheel);
-    assert_int_equal(stats_of(fixture.wheel).nodes, SLAB); /* the first one stays */
+    assert_int_equal(stats_of(fixture.wheel).nodes, SLAB); /* the first slab stays */
     assert_true(fixture.memory.bytes_in_use < (size_t)2 * SLAB_BYTES);
     tear_down(&fixture);
 }
@@ -505,7 +505,7 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
             cancel_all(wheel, timers + kept - AT_ONCE, AT_ONCE);
             kept -= AT_ONCE;
             assert_int_equal(verge_wheel_reserve(wheel, 0, 0), 0);
-        } else { /* some of the timers from the beginning */
+        } else { /* cancels some of the timers from the beginning */
             cancel_all(wheel, timers + kept - SLAB, SLAB);
             kept -= SLAB;
         }
@@ -514,7 +514,7 @@ static void memory_is_wanted_while_it_goes_back(void **state) {
     }
     cancel_all(wheel, timers, kept);
     verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).nodes, SLAB); /* the first one stays */
+    assert_int_equal(stats_of(wheel).nodes, SLAB); /* the first slab stays */
     wheel_end(wheel);
 }
 

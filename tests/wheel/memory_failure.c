@@ -13,13 +13,13 @@ enum {
 struct scenario {
     struct verge_test_allocator memory;
     verge_wheel *wheel;
-    uint64_t failures; /* of calls, not of allocations */
+    uint64_t failures; /* how many calls (not allocations) failed */
     struct {
         verge_timer timer;
         uint64_t deadline_ns;
         bool pending;
     } timers[TIMERS_MAX];
-    size_t count; /* of timers ever started */
+    size_t count; /* how many timers were ever started */
     size_t pending;
 };
 
@@ -125,8 +125,8 @@ static void play(struct scenario *scenario) {
     for (size_t i = 0; i < 600; i++) { /* on all levels, and many in one slot */
         try_schedule(scenario, i % 2 == 0 ? 5 * SECOND : TICK + (verge_test_magnitude(&random) >> 4));
     }
-    for_each_pending(scenario, 2, 2, TICK); /* earlier */
-    for_each_pending(scenario, 3, 1, HOUR); /* later */
+    for_each_pending(scenario, 2, 2, TICK); /* to earlier deadlines */
+    for_each_pending(scenario, 3, 1, HOUR); /* to later deadlines */
     for (size_t i = 0; i < scenario->count; i += 5) {
         do_cancel(scenario, i);
     }
@@ -186,7 +186,7 @@ static void each_allocation_fails_once(void **state) {
         (void)play_failing(*options, n, 0);
         refused += played.failures;
     }
-    assert_true(refused > 2); /* the other failures changed no result of a call */
+    assert_true(refused > 2); /* other allocations failed without making a call fail */
 }
 
 static void all_allocations_fail_from_each_on(void **state) {

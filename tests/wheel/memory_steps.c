@@ -45,7 +45,7 @@ static void compact_gives_back_all_slabs_at_once(void **state) {
     }
     assert_int_equal(stats_of(wheel).nodes, SLABS * SLAB);
     verge_wheel_compact(wheel);
-    assert_int_equal(stats_of(wheel).nodes, (verge_wheel_count(wheel) + 1) * SLAB); /* the first one stays */
+    assert_int_equal(stats_of(wheel).nodes, (verge_wheel_count(wheel) + 1) * SLAB); /* the first slab stays */
     wheel_end(wheel);
 }
 

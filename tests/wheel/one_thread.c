@@ -10,7 +10,7 @@
 
 #include "wheel/support.h"
 
-/* ---- another thread, which has ended when this returns ---- */
+/* ---- calls a function on another thread, and waits until that thread has ended ---- */
 
 struct other {
     void (*use)(verge_wheel *wheel);
@@ -78,7 +78,7 @@ static void *allocate(void *context, size_t size, size_t alignment) {
     (void)context;
     if (shared != NULL) {
         verge_wheel *wheel = shared;
-        shared = NULL; /* once is enough */
+        shared = NULL; /* only the first allocation does it */
         on_another_thread(use_inside, wheel);
     }
     return verge_allocator_default()->allocate(verge_allocator_default()->context, size, alignment);
@@ -89,7 +89,7 @@ static void release(void *context, void *memory, size_t size) {
     verge_allocator_default()->release(verge_allocator_default()->context, memory, size);
 }
 
-/* One function for each call of a wheel that checks the thread. */
+/* For each call of a wheel that checks the thread, a function that makes the call. */
 static verge_timeout one_timeout;
 static verge_timer one_timer;
 
@@ -137,7 +137,7 @@ static void expire_nothing(void *context, const verge_expiry *expiry) {
     }
 CALLS(USE)
 
-static char said[256]; /* by the child, to stderr */
+static char said[256]; /* what the child wrote to stderr */
 
 static int status_of_child(void (*use)(verge_wheel *wheel)) {
     int fds[2];

@@ -91,7 +91,7 @@ static void unknown_size_is_refused(void **state) {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         verge_wheel_options options[2] = {options_of(VERGE_PRESET_DEFAULT), options_of(VERGE_PRESET_DEFAULT)};
         options[0].struct_size = sizes[i];
-        assert_refused_for(options, "struct_size"); /* the second struct: fields that the library does not know */
+        assert_refused_for(options, "struct_size"); /* of a larger size: options[1] stands for unknown fields */
     }
     verge_wheel_options newer[2] = {options_of(VERGE_PRESET_DEFAULT)};
     newer[0].struct_size = sizeof(newer);
@@ -159,7 +159,7 @@ static void levels_that_fit_together_are_accepted(void **state) {
         {1, {{20, 10}}},
         {2, {{0, 1}, {1, 1}}},
         {2, {{10, 4}, {14, 1}}},
-        {2, {{10, 4}, {11, 4}}}, /* overlapping, and one bit further */
+        {2, {{10, 4}, {11, 4}}}, /* the levels overlap, and the upper one reaches one bit further */
         {3, {{20, 10}, {30, 10}, {36, 10}}},
         {4, {{0, 6}, {6, 6}, {12, 6}, {18, 6}}},
     };
@@ -261,7 +261,7 @@ static void levels_from_bits(void **state) {
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
     options.levels[3] = (verge_wheel_level){.shift = 77, .bits = 78};
     assert_int_equal(verge_wheel_options_levels(&options, 1024, bits, 3), 0);
-    assert_int_equal(options.levels[3].shift, 77); /* entries beyond level_count stay */
+    assert_int_equal(options.levels[3].shift, 77); /* entries beyond level_count stay as they were */
     assert_int_equal(options.levels[3].bits, 78);
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(level_count_of(wheel), 3);
@@ -286,14 +286,16 @@ static void levels_from_bits(void **state) {
 static void levels_from_a_duration(void **state) {
     (void)state;
     verge_wheel_options options = options_of(VERGE_PRESET_DEFAULT);
-    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1024, 3), 0); /* rounded up to 2^20 */
+    /* The precision is rounded up to 2^20 ns. */
+    assert_int_equal(verge_wheel_options_from_duration(&options, MS, 1024, 3), 0);
     verge_wheel *wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_precision(wheel), TICK);
     assert_int_equal(coverage_of(wheel, 0), TICK << 10);
     assert_int_equal(coverage_of(wheel, 1), TICK << 20);
     assert_int_equal(coverage_of(wheel, 2), TICK << 30);
     wheel_end(wheel);
-    assert_int_equal(verge_wheel_options_from_duration(&options, 1024, 2, 1), 0); /* a power of two stays */
+    /* A precision that is a power of two stays. */
+    assert_int_equal(verge_wheel_options_from_duration(&options, 1024, 2, 1), 0);
     wheel = wheel_new(&options);
     assert_int_equal(verge_wheel_precision(wheel), 1024);
     wheel_end(wheel);

@@ -23,7 +23,7 @@ static void schedule_scattered(verge_wheel *wheel, struct verge_test_random *ran
     }
 }
 
-/* In the order of ticks and, inside a tick, in the order of the options. */
+/* Whether `second` may come out after `first`: ticks ascend, and inside a tick the order of the options holds. */
 static bool may_follow(verge_wheel *wheel, verge_order order, const verge_expiry *first, const verge_expiry *second) {
     const uint64_t first_tick_ns = verge_wheel_fires_at(wheel, first->deadline_ns);
     const uint64_t second_tick_ns = verge_wheel_fires_at(wheel, second->deadline_ns);
@@ -102,8 +102,8 @@ static void fifo_counts_the_last_reschedule(void **state) {
     const verge_timer second = schedule(wheel, 2 * HOUR, 2);
     (void)schedule(wheel, HOUR, 3);
     const verge_timer fourth = schedule(wheel, SECOND, 4);
-    assert_int_equal(verge_wheel_reset(wheel, fourth, HOUR), 0); /* later */
-    assert_int_equal(verge_wheel_reset(wheel, second, HOUR), 0); /* earlier */
+    assert_int_equal(verge_wheel_reset(wheel, fourth, HOUR), 0); /* to a later deadline */
+    assert_int_equal(verge_wheel_reset(wheel, second, HOUR), 0); /* to an earlier deadline */
     assert_int_equal(verge_wheel_reset(wheel, first, HOUR), 0);  /* to the same deadline */
     ASSERT_FIRES_IN_ORDER(wheel, HOUR + TICK, 3, 4, 2, 1);
     wheel_end(wheel);
@@ -227,7 +227,7 @@ static void timers_moved_out_of_a_slot_that_is_drained(void **state) {
     wheel_end(wheel);
 }
 
-/* In a coarse wheel: two timers were rounded up to the tick under way, and their deadlines have come. A limit of 1 lets
+/* In a coarse wheel, two timers were rounded up to the tick under way, and their deadlines have come. A limit of 1 lets
  * one of them out, and the next poll returns the other. */
 static void what_a_limit_leaves_of_the_tick_under_way_comes_next(void **state) {
     (void)state;

@@ -281,7 +281,8 @@ static verge_wheel *wheel_before(uint64_t precision_ns, uint64_t tick) {
     return wheel_new(&options);
 }
 
-/* A timer that is moved from the past to such a tick does not come out before timers of earlier ticks (G5). */
+/* A timer that is moved from the past to a tick just below 2^63 does not come out before timers of earlier ticks
+ * (G5). */
 static void a_timer_moved_out_of_the_past_waits_for_its_turn(void **state) {
     (void)state;
     for (uint64_t k = 0; k < (uint64_t)TICKS * 2; k++) {

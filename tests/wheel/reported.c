@@ -102,7 +102,7 @@ static void coarse_and_in_time_from_the_function_of_a_run(void **state) {
 
 /* ---- G1: strict means deadline < now, whatever poll_exact has looked at ---- */
 
-/* With up to 19 timers, which may be more than the work limit allows: poll_exact returns some of them, or none. */
+/* There are up to 19 timers, perhaps more than the work limit allows, so poll_exact returns some of them, or none. */
 static void strict_is_strict_after_poll_exact(void **state) {
     (void)state;
     static const size_t work_limits[] = {0, 1, 2, 3, 5, 7, 10, 100};
@@ -151,7 +151,7 @@ static void assert_levels_add_up(verge_wheel *wheel) {
         active += level.active;
         idle += level.idle;
     }
-    if (verge_wheel_has_backlog(wheel)) { /* what is due is in no level, or in the lowest */
+    if (verge_wheel_has_backlog(wheel)) { /* timers that are due are in no level, or in the lowest */
         assert_true(active <= stats.timers && idle <= stats.idle);
     } else {
         assert_int_equal(active, stats.timers);
@@ -193,7 +193,7 @@ static void levels_add_up_to_the_whole(void **state) {
     }
 }
 
-/* So many that they go to several lanes. */
+/* There are so many timers that those of a slot go to several lanes. */
 static void levels_of_a_crowd_add_up(void **state) {
     (void)state;
     enum { COUNT = 70000 };
@@ -437,7 +437,7 @@ static void coverage_is_what_a_level_covers(void **state) {
     verge_wheel_options options = options_of_levels(1024, bits);
     for (uint64_t now_ns = 0; now_ns < UINT64_C(3) * 1024; now_ns += 171) {
         verge_wheel *wheel = wheel_new(&options);
-        assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
+        assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* without a reserve, it would begin narrow */
         assert_quiet(wheel, now_ns);
         for (size_t level = 0; level < 2; level++) {
             const uint64_t coverage_ns = coverage_of(wheel, level);
@@ -492,7 +492,8 @@ static void a_long_timer_that_fired_is_gone(void **state) {
     verge_long_timer timer;
     assert_int_equal(verge_long_timer_start(&timer, wheel, SECOND, NULL), 0);
     assert_int_equal(verge_wheel_poll(wheel, 2 * SECOND, out, 2), 1);
-    assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT); /* it came out, and fired was not called yet */
+    /* The timer came out, and `fired` was not called yet. */
+    assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT);
     assert_int_equal(verge_long_timer_fired(&timer, wheel), 1);
     assert_int_equal(verge_long_timer_cancel(&timer, wheel), -ENOENT);
     assert_int_equal(verge_long_timer_start(&timer, wheel, HOUR, NULL), 0);

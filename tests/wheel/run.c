@@ -23,7 +23,7 @@ struct calls {
     verge_wheel *wheel;
     size_t count;
     uintptr_t numbers[CALLS_MAX];
-    verge_timer timers[CALLS_MAX]; /* for the function to use */
+    verge_timer timers[CALLS_MAX]; /* timers that the function may use */
     verge_timeout *timeouts[CALLS_MAX];
     uint64_t until_ns;
     bool compacts;
@@ -207,13 +207,14 @@ static void schedule_another(void *context, const verge_expiry *expiry) {
 static void what_is_set_in_a_run_comes_out_in_the_next(void **state) {
     (void)state;
     for (size_t kind = 0; kind < KINDS; kind++) {
-        for (uint64_t late = 0; late < 3; late++) { /* a run at this tick, one tick later, much later */
+        /* The runs are at the timers' tick, one tick later, or much later. */
+        for (uint64_t late = 0; late < 3; late++) {
             static const uint64_t runs_ns[] = {10 * TICK, 11 * TICK, HOUR};
             verge_wheel *wheel = wheel_of_kind(kind);
             struct calls *calls = calls_for(wheel);
             (void)schedule(wheel, 10 * TICK, 1);
             (void)schedule(wheel, 10 * TICK, 2);
-            calls->until_ns = late == 1 ? 11 * TICK : 0; /* the past, or a tick that the run takes later */
+            calls->until_ns = late == 1 ? 11 * TICK : 0; /* 0 is past; tick 11 is taken later in the run */
             for (size_t i = 0; i < 5; i++) {
                 assert_int_equal(verge_wheel_run(wheel, runs_ns[late], schedule_another, calls), 2);
                 assert_int_equal(calls->numbers[0] + calls->numbers[1], 3);
@@ -223,7 +224,7 @@ static void what_is_set_in_a_run_comes_out_in_the_next(void **state) {
                 assert_int_equal(verge_wheel_next_deadline(wheel), verge_wheel_now(wheel));
                 assert_well(wheel);
             }
-            verge_expiry out[4]; /* a poll has them, too */
+            verge_expiry out[4]; /* a poll also returns what the last run has started */
             assert_int_equal(verge_wheel_poll(wheel, runs_ns[late], out, COUNT_OF(out)), 2);
             assert_int_equal(verge_wheel_count(wheel), 0);
             wheel_end(wheel);
@@ -430,7 +431,7 @@ static void clear_within(void *context, const verge_expiry *expiry) {
     note(context, expiry);
     (void)schedule(calls->wheel, TICK, 9);
     verge_wheel_cancel_all(calls->wheel);
-    assert_int_equal(verge_wheel_set_start_time(calls->wheel, 0), 0); /* back to where it began */
+    assert_int_equal(verge_wheel_set_start_time(calls->wheel, 0), 0); /* the time at which the wheel began */
     (void)schedule(calls->wheel, 5 * TICK, 8);
 }
 
@@ -516,7 +517,7 @@ static void work_is_what_was_moved_and_looked_at(void **state) {
             verge_expiry out[ROOM];
             verge_wheel *wheel = wheel_of_kind(0);
             struct calls *calls = calls_for(wheel);
-            assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* otherwise it would begin with narrow levels */
+            assert_int_equal(verge_wheel_reserve(wheel, 200, 0), 0); /* without a reserve, it would begin narrow */
             for (uintptr_t j = 0; j < count; j++) {
                 if (j == counts[i].upper) {
                     assert_quiet(wheel, (UPPER_START - 20) * TICK);
@@ -563,7 +564,7 @@ static void nothing_to_call(void **state) {
         verge_wheel *wheel = wheel_of_kind(kind);
         struct calls *calls = calls_for(wheel);
         (void)schedule(wheel, 10 * TICK, 1);
-        assert_int_equal(verge_wheel_run(wheel, 10 * TICK, NULL, NULL), 0); /* as a poll without room */
+        assert_int_equal(verge_wheel_run(wheel, 10 * TICK, NULL, NULL), 0); /* without a function, nothing comes out */
         assert_int_equal(verge_wheel_now(wheel), 10 * TICK);
         assert_true(verge_wheel_has_backlog(wheel));
         assert_int_equal(verge_wheel_run(wheel, 5 * TICK, note, calls), 1); /* time does not go back */

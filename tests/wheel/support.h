@@ -27,7 +27,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
-/* A number as a timer's data, and back. */
+/* Makes a timer's data from a number; number_of gets the number back. */
 static inline void *data_of(uintptr_t number) {
     return (void *)number;
 }
@@ -38,7 +38,7 @@ static inline uintptr_t number_of(const void *data) {
 
 /* A timeout of an object that has a number. */
 struct numbered {
-    verge_timeout timeout; /* first: a poll returns its address */
+    verge_timeout timeout; /* the first member, as a poll returns its address */
     uintptr_t number;
 };
 
@@ -158,7 +158,7 @@ static inline uint64_t coverage_of(const verge_wheel *wheel, size_t level) {
     return level_stats_of(wheel, level).coverage_ns;
 }
 
-/* There is no such level. */
+/* Asserts that the wheel has no such level. */
 static inline void assert_no_level(const verge_wheel *wheel, size_t level) {
     verge_wheel_level_stats stats = {.struct_size = sizeof(stats), .coverage_ns = 77};
     assert_int_equal(verge_wheel_get_level_stats(wheel, level, &stats), -EINVAL);
@@ -211,7 +211,7 @@ struct snapshot {
 static inline struct snapshot snapshot_of(verge_wheel *wheel) {
     struct snapshot snapshot;
     memset(&snapshot, 0, sizeof(snapshot));
-    snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* may file nodes again, which is counted */
+    snapshot.deadline_ns = verge_wheel_next_deadline(wheel); /* first, as it may file nodes again, which is counted */
     snapshot.stats = stats_of(wheel);
     memset((unsigned char *)&snapshot.stats + sizeof(size_t), 0, /* padding, if a size_t has 4 bytes */
            offsetof(verge_wheel_stats, timers) - sizeof(size_t));

@@ -16,12 +16,12 @@ static void a_life(void **state) {
         assert_quiet(wheel, 10 * TICK - 1);
         assert_strikes(wheel, 10 * TICK, timeout, 7);
         assert_int_equal(verge_wheel_count(wheel), 0);
-        timeout_start(wheel, timeout, 20 * TICK); /* again */
-        timeout_start(wheel, timeout, 30 * TICK); /* later */
+        timeout_start(wheel, timeout, 20 * TICK); /* a timeout that came out is started again */
+        timeout_start(wheel, timeout, 30 * TICK); /* a later deadline */
         assert_quiet(wheel, 29 * TICK);
         assert_strikes(wheel, 30 * TICK, timeout, 7);
         timeout_start(wheel, timeout, 50 * TICK);
-        timeout_start(wheel, timeout, 40 * TICK); /* earlier */
+        timeout_start(wheel, timeout, 40 * TICK); /* an earlier deadline */
         assert_strikes(wheel, 49 * TICK, timeout, 7);
         assert_quiet(wheel, 60 * TICK);
         timeout_start(wheel, timeout, 70 * TICK);
@@ -29,7 +29,7 @@ static void a_life(void **state) {
         assert_quiet(wheel, 80 * TICK);
         timeout_start(wheel, timeout, 90 * TICK);
         assert_well(wheel);
-        timeout_end(wheel, timeout); /* while it is pending */
+        timeout_end(wheel, timeout); /* frees it while it is pending */
         assert_int_equal(verge_wheel_count(wheel), 0);
         assert_quiet(wheel, 100 * TICK);
         const verge_wheel_stats stats = stats_of(wheel);
@@ -71,7 +71,7 @@ static void from_wheel_to_wheel(void **state) {
         timeout_start(wheel, timeout, now_ns + 5 * TICK);
         assert_strikes(wheel, now_ns + 5 * TICK, timeout, 1);
         timeout_start(wheel, timeout, now_ns + 9 * TICK);
-        if (i % 3 == 0) { /* its node may stay in the wheel; cancel withdraws it */
+        if (i % 3 == 0) { /* pause may leave the node in the wheel; cancel withdraws it */
             timeout_pause(wheel, timeout);
             assert_int_equal(verge_timeout_cancel(wheel, timeout), -ENOENT);
         } else {
@@ -97,7 +97,7 @@ static void a_wheel_may_end_before_them(void **state) {
         verge_timeout *pending = timeout_new(2);
         timeout_start(wheel, pending, HOUR);
         timeout_start(wheel, idle, HOUR);
-        timeout_cancel(wheel, idle); /* withdrawn: its memory may go */
+        timeout_cancel(wheel, idle); /* withdraws the node, so the memory may be freed */
         free(idle);
         assert_well(wheel);
         verge_wheel_destroy(wheel);
@@ -166,7 +166,7 @@ static void changed_while_it_is_sorted(void **state) {
         timeout_start(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
         timeout_start(wheel, timeouts[3], 20 * TICK);
         timeout_end(wheel, timeouts[4]);
-        timeouts[4] = timeout_new(40); /* probably in the same memory */
+        timeouts[4] = timeout_new(40); /* probably in the memory of the freed one */
         timeout_start(wheel, timeouts[4], 20 * TICK);
         timeout_cancel(wheel, timeouts[5]);
         timeout_end(wheel, timeouts[6]);
@@ -422,7 +422,8 @@ static void iterate(void **state) {
         for (size_t i = 1; i < COUNT_OF(visit.timeouts); i += 2) {
             (void)schedule(visit.wheel, HOUR, i);
         }
-        for (size_t i = 0; i < COUNT_OF(visit.timeouts); i += 2) { /* next to each other in their list */
+        /* These timeouts lie next to each other in their list. */
+        for (size_t i = 0; i < COUNT_OF(visit.timeouts); i += 2) {
             visit.timeouts[i] = timeout_new(i);
             if (i % 10 != 0) {
                 timeout_start(visit.wheel, visit.timeouts[i], HOUR);
@@ -430,7 +431,7 @@ static void iterate(void **state) {
         }
         assert_int_equal(verge_wheel_iterate(visit.wheel, visit_one, &visit), 0);
         for (size_t i = 0; i < COUNT_OF(visit.timeouts); i++) {
-            assert_int_equal(visit.seen[i], i % 10 != 0 && !visit.was_missed[i]); /* pending ones, once */
+            assert_int_equal(visit.seen[i], i % 10 != 0 && !visit.was_missed[i]); /* pending ones, and once */
             assert_true(visit.seen[i + 100] <= 1);
         }
         assert_well(visit.wheel);

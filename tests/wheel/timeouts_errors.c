@@ -133,13 +133,13 @@ static void the_past_as_the_wheel_judges_it(void **state) {
             if (errors[k] != 0) {
                 assert_refused(wheel, timeout, deadlines_ns[k], errors[k]);
                 timeout_start(wheel, timeout, 300 * TICK);
-                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]); /* it stays where it was */
+                assert_refused(wheel, timeout, deadlines_ns[k], errors[k]); /* the pending timeout stays as it was */
             } else {
                 timeout_start(wheel, timeout, deadlines_ns[k]);
                 assert_int_equal(verge_wheel_next_wakeup(wheel), 200 * TICK);
                 assert_strikes(wheel, 200 * TICK, timeout, k);
                 timeout_start(wheel, timeout, 300 * TICK);
-                timeout_start(wheel, timeout, deadlines_ns[k]); /* moved there */
+                timeout_start(wheel, timeout, deadlines_ns[k]); /* moves the pending timeout there */
                 assert_strikes(wheel, 200 * TICK, timeout, k);
             }
             timeout_end(wheel, timeout);

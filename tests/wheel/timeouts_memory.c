@@ -299,7 +299,8 @@ static void none_is_lost_in_a_storm(void **state) {
                     end(&fixture, which);
                     make(&fixture, which);
                 }
-                if (what > 1) { /* few ticks: long lists. While there is a backlog, no node stays idle */
+                /* Few different ticks, so that lists are long. While there is a backlog, no node stays idle. */
+                if (what > 1) {
                     set(&fixture, which, now_ns + (verge_test_below(&random, 6) * 40 + round % 2) * TICK);
                 }
             }
@@ -337,7 +338,7 @@ static void set_without_memory(void **state) {
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
         struct fixture fixture;
         set_up(&fixture, orders[order], 500);
-        for (size_t i = 0; i < 100; i++) { /* some nodes for handles, and some idle */
+        for (size_t i = 0; i < 100; i++) { /* leaves nodes for handles, some of them idle */
             assert_int_equal(verge_wheel_cancel(fixture.wheel, schedule(fixture.wheel, HOUR + i * TICK, i), NULL), 0);
         }
         make_all(&fixture);

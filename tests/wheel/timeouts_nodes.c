@@ -6,7 +6,7 @@
 
 /* ---- one after the other in the same memory ---- */
 
-/* The object ends, and another one takes its memory. */
+/* Ends the object of a timeout, and makes another one in its memory. */
 static void replace(verge_wheel *wheel, verge_timeout *timeout, uintptr_t number) {
     (void)verge_timeout_cancel(wheel, timeout);
     memset(timeout, 0xa5, sizeof(*timeout));
@@ -83,8 +83,8 @@ static void another_in_the_memory_of_the_backlog(void **state) {
             replace(wheel, timeouts[k], 10 + k);
         }
         assert_false(verge_wheel_has_backlog(wheel));
-        timeout_start(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* tick 10 in 32 bits */
-        timeout_start(wheel, timeouts[1], 3 * TICK);                          /* the past */
+        timeout_start(wheel, timeouts[0], (10 + (UINT64_C(1) << 32)) * TICK); /* the low 32 bits of this tick are 10 */
+        timeout_start(wheel, timeouts[1], 3 * TICK);                          /* a past time */
         timeout_start(wheel, timeouts[2], 30 * TICK);
         assert_well(wheel);
         assert_strikes(wheel, 10 * TICK, timeouts[1], 11);
@@ -212,7 +212,7 @@ static void clear_is_enough_before_free(void **state) {
 
 /* ---- nodes that stay ---- */
 
-/* A timeout that is pushed back, or paused and started again, stays where it is. */
+/* If a timeout is moved to a later time, or paused and started again, its node stays where it is. */
 static void set_later_moves_nothing(void **state) {
     (void)state;
     verge_wheel *wheel = wheel_new(NULL);

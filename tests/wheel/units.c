@@ -25,7 +25,7 @@ static void a_tick_is_a_unit(void **state) {
     wheel_end(wheel);
 }
 
-/* A wheel begins at each of these times; or its time jumps there while nothing is pending; or its start is moved there.
+/* A wheel begins at each of some times; or its time jumps there while nothing is pending; or its start is moved there.
  * Deadlines beyond the largest one never come out, and all others do. */
 static void the_end_of_time(void **state) {
     (void)state;

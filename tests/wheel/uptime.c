@@ -12,7 +12,7 @@ static const uint64_t starts_ns[] = {
     UINT64_C(1) << 36,
     (UINT64_C(1) << 36) + 12345,
     20 * HOUR,
-    UINT64_C(1785542400) * SECOND, /* a wall clock */
+    UINT64_C(1785542400) * SECOND, /* the time of a wall clock, in 2026 */
     (UINT64_C(1) << 52) - 1,       /* the last ns of interval 2^32 - 1 */
     UINT64_C(1) << 52,
     (UINT64_C(1) << 63) - 1,
@@ -153,7 +153,7 @@ static void the_end_of_time(void **state) {
     }
 }
 
-/* No tick would be left after it. */
+/* If a wheel started in the last tick, no tick would be left after the start. */
 static void a_start_in_the_last_tick_is_refused(void **state) {
     (void)state;
     static const uint64_t late_ns[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - TICK / 2, UINT64_MAX - TICK + 1};
