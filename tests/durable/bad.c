@@ -183,7 +183,7 @@ static void test_any_bytes(void **state) {
         verge_durable_info info;
         const int error = verge_durable_start(durable, &request, &id);
         if (error == -EEXIST) {
-            continue; /* a short key by chance */
+            continue; /* random keys that are short may be equal */
         }
         assert_int_equal(error, 0);
         assert_int_equal(verge_durable_find(durable, "any", key, key_size, &found), 0);
@@ -217,9 +217,9 @@ static void test_versions(void **state) {
     assert_int_equal(verge_durable_migrate(url, 8), 0);
     assert_int_equal(verge_durable_migrate(url, 200), 0); /* the tables exist: nothing changes */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_shard"), 8);
-    change("UPDATE verge_meta SET version = 4"); /* expanded by a newer library: this one may still use it */
+    change("UPDATE verge_meta SET version = 4"); /* expanded by a newer library: this library may still use it */
     assert_int_equal(open_error(url), 0);
-    change("UPDATE verge_meta SET version = 5, min_version = 4"); /* contracted: this one may not use it */
+    change("UPDATE verge_meta SET version = 5, min_version = 4"); /* contracted: this library may not */
     assert_int_equal(open_error(url), -EPROTO);
     assert_int_equal(verge_durable_migrate(url, 8), -EPROTO);
     change("UPDATE verge_meta SET version = 0, min_version = 0");
@@ -230,7 +230,7 @@ static void test_versions(void **state) {
     assert_int_equal(open_error(url), -EPROTO);
 }
 
-/* Tables as version 1 had made them, with a timer in them. */
+/* Tables such as version 1 made, with a timer in them, are migrated. */
 static void test_version_1(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);
@@ -269,7 +269,7 @@ static void test_damaged_rows(void **state) {
     assert_int_equal(verge_durable_check(durable, text, sizeof(text)), 0);
     change("INSERT INTO verge_timer VALUES (256, 9999, 0, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)"); /* no such shard */
     change("INSERT INTO verge_timer VALUES (513, 1, -5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");   /* before 1970 */
-    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* < 0 */
+    change("INSERT INTO verge_timer VALUES (770, 2, 5, -1, 0, 0, -7, 77, 'x', NULL, '', NULL)"); /* below 0 */
     change("INSERT INTO verge_timer VALUES (1027, 3, 5, 0, 0, 0, 0, 0, '', NULL, '', NULL)");    /* no handler */
     change("INSERT INTO verge_timer VALUES (-5, 4, 5, 0, 0, 0, 0, 0, 'x', NULL, '', NULL)");     /* no id */
     assert_true(verge_durable_check(durable, text, sizeof(text)) >= 5);

@@ -21,7 +21,7 @@ static _Atomic(int) wrong;
 static _Atomic(uint64_t) last_id;
 static _Atomic(uint64_t) last_missed;
 static _Atomic(uint32_t) last_attempt;
-static _Atomic(int) gate; /* the number that a waiting handler waits for */
+static _Atomic(int) gate; /* wait_at_gate waits while this is 0; 1: it returns DONE; 2: it returns RETRY */
 
 static int set_up(void **state) {
     (void)state;
@@ -127,7 +127,7 @@ static void test_many(void **state) {
     assert_int_equal(runs, COUNT - 1);
 }
 
-/* ---- D5 ---- */
+/* ---- D5: cancel and reset ---- */
 
 static void test_cancel_and_reset(void **state) {
     (void)state;
@@ -148,7 +148,7 @@ static void test_cancel_and_reset(void **state) {
     WAIT_UNTIL(runs == 1);
     assert_int_equal(last_id, moved);
     assert_int_equal(verge_durable_cancel(durable, moved), -ENOENT);
-    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0); /* nothing is left of the cancelled one */
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0); /* also of the cancelled timer */
     assert_int_equal(runs, 1);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
@@ -228,13 +228,13 @@ static void test_running_outside(void **state) {
     verge_durable_info info;
     assert_int_equal(verge_durable_get(durable, id, &info, NULL, 0), 0);
     assert_true(info.is_running);
-    assert_int_equal(verge_durable_close(durable, 20 * MS), -ETIMEDOUT); /* the node goes on */
+    assert_int_equal(verge_durable_close(durable, 20 * MS), -ETIMEDOUT); /* so the node goes on */
     gate = 1;
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
 }
 
-/* A node claims a timer until a time, and dies. */
+/* A node has claimed a timer until a time, and died: the test writes this claim into the tables. */
 static void test_a_claim_that_is_over_is_not_running(void **state) {
     (void)state;
     verge_durable *durable = durable_open(url);
@@ -282,7 +282,7 @@ static void test_reset_while_running_outside(void **state) {
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
 
-/* ---- D6 ---- */
+/* ---- D6: lateness, without scans ---- */
 
 /* Opens a node that has read its window, and does not read it again for half an hour. One timer has run. */
 static verge_durable *open_without_scans(void) {
@@ -293,7 +293,7 @@ static verge_durable *open_without_scans(void) {
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     WAIT_UNTIL(stats_of(durable).shards == 16);
     (void)schedule(durable, "x", 0, NULL);
-    assert_int_equal(verge_durable_register(durable, "x", note, NULL, NULL), 0); /* which makes it scan */
+    assert_int_equal(verge_durable_register(durable, "x", note, NULL, NULL), 0); /* makes the node scan */
     WAIT_UNTIL(runs == 1);
     return durable;
 }
@@ -344,7 +344,7 @@ static void test_a_late_commit_is_told(void **state) {
     const verge_durable_request request = {.handler = "x", .due_ns = due_ns, .transaction = handle};
     assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
     assert_int_equal(verge_durable_start(client, &request, NULL), 0);
-    assert_int_equal(verge_durable_start(durable, &request, NULL), 0); /* it tries to fire it, in vain */
+    assert_int_equal(verge_durable_start(durable, &request, NULL), 0); /* this node tries to fire it, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
     assert_int_equal(sql_run(handle, "COMMIT"), 0);
     WAIT_UNTIL(runs == 3);
@@ -389,7 +389,7 @@ static verge_durable_verdict die_before_gate(const verge_durable_firing *firing)
     return gate == 0 ? VERGE_DURABLE_DEAD : note(firing);
 }
 
-/* Moves the timer whose id is its payload, or retries it if it is dead. */
+/* The payload is the id of a timer. Moves this timer, or retries it if it is dead. */
 static verge_durable_verdict wake_another(const verge_durable_firing *firing) {
     verge_durable_id id;
     memcpy(&id, firing->payload, sizeof(id));
@@ -536,7 +536,7 @@ static void test_schedule_in(void **state) {
     void *handle = sql_open(url);
     const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS, .transaction = handle};
     verge_durable_id id = 7;
-    assert_int_equal(verge_durable_start(durable, &request, &id), -EINVAL); /* no transaction */
+    assert_int_equal(verge_durable_start(durable, &request, &id), -EINVAL); /* not in a transaction */
     assert_int_equal(id, 7);
     assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
@@ -624,7 +624,7 @@ static void test_periodic(void **state) {
     assert_int_equal(verge_durable_register(durable, "burst", note, NULL, NULL), 0);
     verge_durable_id id;
     assert_int_equal(verge_durable_start(durable, &burst, &id), 0);
-    WAIT_UNTIL(runs == 11); /* all that was missed */
+    WAIT_UNTIL(runs == 11); /* all ticks that were missed, and the present one */
     assert_int_equal(verge_durable_cancel(durable, id), 0);
     assert_int_equal(verge_durable_register(durable, "skip", note, NULL, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &skip, &id), 0);
@@ -632,7 +632,7 @@ static void test_periodic(void **state) {
     assert_int_equal(last_missed, 10);
     verge_durable_info info;
     WAIT_UNTIL(verge_durable_get(durable, id, &info, NULL, 0) == 0 && info.due_ns > now_ns);
-    assert_int_equal((info.due_ns - skip.due_ns) % (1000 * S), 0); /* on its grid */
+    assert_int_equal((info.due_ns - skip.due_ns) % (1000 * S), 0); /* whole periods after the first */
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     assert_int_equal(wrong, 0);
 }
@@ -725,7 +725,7 @@ static intptr_t call_in_cancelled_task(void *argument) {
     const verge_durable_request request = {.handler = "x", .delay_ns = 3600 * S};
     verge_deadline scope;
     (void)argument;
-    (void)verge_deadline_push(&scope, 0); /* over already */
+    (void)verge_deadline_push(&scope, 0); /* has passed already */
     const int error = verge_durable_start(in_tasks, &request, NULL);
     (void)verge_deadline_pop(&scope);
     return error;
@@ -745,7 +745,7 @@ static void test_tasks_are_suspended(void **state) {
     const verge_durable_stats stats = stats_of(in_tasks);
     assert_int_equal(stats.started, TASKS);
     assert_int_equal(stats.cancelled, TASKS);
-    assert_true(stats.commits < TASKS); /* tasks of one thread have shared commits */
+    assert_true(stats.commits < TASKS); /* the calls of several tasks shared a commit */
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 0);
     assert_int_equal(verge_runtime_run(runtime, call_in_cancelled_task, NULL, &result), 0);
     const int64_t rows = sql_ask(url, "SELECT count(*) FROM verge_timer");

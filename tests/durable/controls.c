@@ -18,14 +18,14 @@ enum { NODES = 2, SOME = 20, RUNS_MAX = 1024 };
 static char url[512];
 static verge_durable *client;
 static verge_durable *nodes[NODES];
-static _Atomic(int) begun; /* so many runs have a place in `seen` */
-static _Atomic(int) runs;  /* so many have noted there what they saw */
+static _Atomic(int) begun; /* how many runs have a place in `seen` */
+static _Atomic(int) runs;  /* how many runs have noted there what they saw */
 static _Atomic(int) other_runs;
 static _Atomic(int) running;
 static _Atomic(int) running_most;
 static struct {
     uint64_t at_ns;
-    char handler; /* the first letter */
+    char handler; /* the first letter of the handler's name */
 } seen[RUNS_MAX];
 static sem_t gate; /* handlers that run outside wait for it */
 
@@ -114,7 +114,7 @@ static void open_nodes(verge_durable_handler handler, bool outside, uint32_t fir
         assert_int_equal(verge_durable_register(nodes[i], "it", handler, NULL, &options), 0);
         assert_int_equal(verge_durable_register(nodes[i], "other", run_other, NULL, NULL), 0);
     }
-    for (int i = 0; i < NODES; i++) { /* both have shards */
+    for (int i = 0; i < NODES; i++) { /* waits until each has its part of the shards */
         wait_for_shards(nodes[i], 16 / NODES);
     }
 }
@@ -168,7 +168,7 @@ static void test_pause_and_resume(void **state) {
     assert_int_equal(verge_durable_resume(client, "it"), 0);
     WAIT_UNTIL(runs == NODES * SOME);
 
-    assert_int_equal(verge_durable_pause(nodes[0], "it"), 0); /* while they run */
+    assert_int_equal(verge_durable_pause(nodes[0], "it"), 0); /* while both nodes run */
     WAIT_UNTIL(is_paused());
     const int before = runs;
     const int others_before = other_runs;
@@ -232,13 +232,13 @@ static void run_all_gated(int limit, bool outside) {
     assert_int_equal(other_runs, NODES * SOME);
 }
 
-/* Both nodes could run six of them at a time. */
+/* Without the limit of 3, the two nodes could run six timers at a time. */
 static void test_concurrency_outside(void **state) {
     (void)state;
     run_all_gated(3, true);
 }
 
-/* In transactions, on a server. (SQLite has one at a time anyway.) */
+/* Handlers in transactions, on a server. (SQLite has only one transaction at a time.) */
 static void test_concurrency_inside(void **state) {
     (void)state;
     if (durable_is_postgres()) {
@@ -289,8 +289,8 @@ static void test_a_ticket_is_kept(void **state) {
     assert_int_equal(kept, 1);
 }
 
-/* When the lease of a dead node is over, its runs do not count for the limit any more. The row stands for such a
- * node. */
+/* When the lease of a dead node is over, its runs do not count for the limit any more. The row that this test inserts
+ * stands for a run of such a node. */
 static void test_concurrency_after_a_death(void **state) {
     (void)state;
     assert_int_equal(verge_durable_limit(client, "it", 1, 0), 0);
@@ -311,8 +311,8 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* This holds under any load of the machine: runs can only be later than the rate allows. Then a few of them (one of
- * each node) follow each other at once. */
+/* The least time that is asserted holds under any load of the machine: runs can only be later than the rate allows.
+ * After that, a few runs (BEHIND: one of each node) may follow each other at once. */
 static void test_rate(void **state) {
     (void)state;
     enum { RATE = 25, BEHIND = NODES };
@@ -400,7 +400,7 @@ static void test_close_tells_handlers_to_stop(void **state) {
     open_nodes(run_until_told, true, 2);
     schedule_some("it", 1);
     WAIT_UNTIL(running == NODES);
-    close_nodes(); /* returns */
+    close_nodes(); /* returns, although no handler returns unless it is told to stop */
     assert_int_equal(running, 0);
     assert_false(verge_durable_should_stop(NULL));
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), NODES);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# cpp.sh SOURCE LIBRARY...: tests/durable/cpp.cpp in C++17 and C++20, by g++ and clang++ if they are here, with
-# sanitizers.
+# cpp.sh SOURCE LIBRARY...: compiles and runs tests/durable/cpp.cpp in C++17 and C++20, with g++ and clang++ if they are
+# installed, and with sanitizers.
 set -eu
 source=$1
 shift

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Two processes at a time use one store. In each round, one of them is killed at the next step of the protocol. It
- * starts timers until then. A step that it need not come to is given up after some time and TIMERS_MIN timers: so a
- * slow machine gets to as many steps. VERGE_DURABLE_ROUNDS=500 makes more rounds. */
+/* Two processes at a time use one store. In each round, one of them kills itself at a certain step of the protocol, and
+ * starts timers until then. It need not come to this step: the test kills it after some time, but not before it has
+ * started TIMERS_MIN timers, so that a slow machine gets to as many steps. VERGE_DURABLE_ROUNDS=500 makes 500
+ * rounds. */
 #define _GNU_SOURCE
 
 #include <signal.h>
@@ -54,7 +55,7 @@ static void test_killed_at_each_step(void **state) {
         if (!is_over) {
             node_kill(victim);
         }
-        if (verge_test_chance(&random, 6)) { /* kill the other one, too: then no node is left for a while */
+        if (verge_test_chance(&random, 6)) { /* kills the other process, too: then no node is left for a while */
             node_kill(bystander);
             bystander = node_start(url, 20, NULL, 0);
         }

@@ -25,7 +25,7 @@ static struct server primary;
 static struct server standby;
 static char primary_url[512];
 static char standby_url[512];
-static char both_url[700]; /* names both: libpq takes the one that can be written to */
+static char both_url[700]; /* names both servers: libpq takes the one that can be written to */
 
 static void run_script(const char *action, const struct server *server, const char *rest) {
     char command[1200];
@@ -44,7 +44,7 @@ static void start(struct server *server, const char *action, const char *rest) {
     (void)fclose(stream);
 }
 
-/* A primary with tables, and a standby that has them and is cut off. */
+/* Starts a primary with tables, and a standby that has copied them and is then cut off. */
 static int set_up(void **state) {
     (void)state;
     char rest[64];
@@ -111,11 +111,11 @@ static void schedule_some(verge_durable *durable, const char *name, uint64_t del
     }
 }
 
-/* A client lives on, and another client has been given the same number. */
+/* A client lives on after the failover, and another client is given the same number. */
 static void test_clients(void **state) {
     (void)state;
     verge_durable *old = open_node(both_url, true);
-    schedule_some(old, "lost", 0, 3); /* the client takes its number */
+    schedule_some(old, "lost", 0, 3); /* makes the client take its number */
     fail_over();
     verge_durable *new = open_node(both_url, true);
     schedule_some(new, "new", 0, EACH);
@@ -132,7 +132,7 @@ static verge_durable_verdict write_ledger(const verge_durable_firing *firing) {
     return sql_run(verge_durable_transaction(firing), text) == 0 ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
 }
 
-/* A node lives on, and others join: they share the shards, and each timer runs once. */
+/* A node lives on after the failover, and others join: they share the shards, and each timer runs once. */
 static void test_nodes(void **state) {
     (void)state;
     verge_durable *nodes[3];
@@ -160,7 +160,7 @@ static void test_nodes(void **state) {
     assert_int_equal(sql_ask(standby_url, "SELECT count(*) FROM verge_timer"), 0);
 }
 
-/* The same with the connections that exist: somebody restores an old state while clients live. */
+/* As test_clients, without a failover: somebody restores an old state of the tables, and connections live on. */
 static void test_restored_tables(void **state) {
     (void)state;
     verge_durable *old = open_node(primary_url, true);

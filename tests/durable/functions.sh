@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# functions.sh VERGE-DURABLE REMINDERS: the SQL functions, called by psql, by a trigger and, where they are there, by
-# Python (psycopg2), Node (pg) and Go (lib/pq). What SQL schedules, a program of the library fires.
+# functions.sh VERGE-DURABLE REMINDERS: tests the SQL functions. They are called by psql, by a trigger and, where these
+# are installed, by Python (psycopg2), Node (pg) and Go (lib/pq). What SQL schedules, a program of the library fires.
 set -eu
 tool=$1
 reminders=$2

@@ -70,7 +70,7 @@ static void test_ahead(void **state) {
     offset_s = 3601;
     WAIT_UNTIL(runs == 1);
     assert_int_equal(early, 0);
-    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1); /* committed; the other timer waits */
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1); /* its end is committed; the other timer waits */
     assert_int_equal(runs, 1);
 }
 
@@ -88,8 +88,8 @@ static void test_back_a_little(void **state) {
     assert_true((uint64_t)sql_ask(url, "SELECT max(seen) FROM verge_node") >= before_ns);
 }
 
-/* If the clock goes back by more, so does store time. The node believes that it is later. It must neither fire early,
- * nor wait for its old time. */
+/* If the clock goes back by more than a minute, so does store time. At first, the node still believes in the later
+ * time. It must neither fire early, nor wait until that time comes again. */
 static void test_back_a_lot(void **state) {
     (void)state;
     schedule(0);

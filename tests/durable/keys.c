@@ -67,7 +67,8 @@ static void test_replace_and_move(void **state) {
     char payload[16];
     uint64_t first_ns;
     uint64_t due_ns;
-    const verge_durable_id id = schedule("k", "a", 3600 * S, VERGE_DURABLE_REPLACE); /* there is none yet */
+    /* There is no timer to replace yet. */
+    const verge_durable_id id = schedule("k", "a", 3600 * S, VERGE_DURABLE_REPLACE);
     look(id, &first_ns, payload, sizeof(payload));
     assert_int_equal(schedule("k", "b", 7200 * S, VERGE_DURABLE_REPLACE), id);
     look(id, &due_ns, payload, sizeof(payload));
@@ -96,7 +97,7 @@ static void test_replace_and_move(void **state) {
     assert_int_equal(ids[0], ids[1]);
     look(ids[0], &due_ns, payload, sizeof(payload));
     assert_string_equal(payload, "y");
-    /* and it fires at its new time */
+    /* a timer that was moved fires at its new time */
     assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     assert_int_equal(schedule("k", "d", 0, VERGE_DURABLE_MOVE), id);
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 1);
@@ -150,15 +151,15 @@ static void test_cancel_and_reset_by_key(void **state) {
     assert_int_equal(verge_durable_reset_key(durable, "count", "none", 4, 5), -ENOENT);
     assert_int_equal(verge_durable_cancel_key(durable, "count", "k", 1), 0);
     assert_int_equal(verge_durable_cancel_key(durable, "count", "k", 1), -ENOENT);
-    assert_int_equal(verge_durable_cancel_key(durable, "stay", "other", 0), -ENOENT); /* another handler's */
+    assert_int_equal(verge_durable_cancel_key(durable, "stay", "other", 0), -ENOENT); /* it is another handler's key */
     assert_int_equal(verge_durable_cancel_key(durable, "bad name", "k", 1), -EINVAL);
     assert_int_equal(verge_durable_cancel_key(durable, "count", NULL, 0), -EINVAL);
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 1);
-    /* a reset by key to a past time: it fires */
+    /* after a reset by key to a past time, the timer fires */
     assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     assert_int_equal(verge_durable_reset_key(durable, "count", "other", 5, 1), 0);
     WAIT_UNTIL(runs == 1);
-    /* reset by key while the handler runs, outside: it fires again at the new time */
+    /* after a reset by key while its handler runs outside, a timer is due again at the new time */
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.outside = true;
@@ -173,7 +174,7 @@ static void test_cancel_and_reset_by_key(void **state) {
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer WHERE handler = 'stay' AND running = 0") == 1);
     look(id, &due_ns, payload, sizeof(payload));
     assert_int_equal(due_ns, UINT64_C(4102444800) * S);
-    /* cancel by key while it runs: it does not run again */
+    /* after a cancel by key while its handler runs, a timer does not run again */
     is_inside = false;
     assert_int_equal(verge_durable_reset_key(durable, "stay", "k", 0, 1), 0);
     WAIT_UNTIL(is_inside);
@@ -182,7 +183,7 @@ static void test_cancel_and_reset_by_key(void **state) {
     WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
 }
 
-/* ---- a periodic timer whose handler wants its key ---- */
+/* ---- a periodic timer whose handler starts timers with the same key ---- */
 
 static verge_durable_verdict schedule_itself(const verge_durable_firing *firing) {
     const verge_durable_request requests[] = {
@@ -213,7 +214,7 @@ static void test_the_key_of_a_periodic_timer(void **state) {
     assert_int_equal(verge_durable_register(durable, "again", schedule_itself, NULL, NULL), 0);
     const verge_durable_request request = {.handler = "again", .key = "tick", .period_ns = 20 * MS};
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0);
-    WAIT_UNTIL(runs >= 3); /* it goes on */
+    WAIT_UNTIL(runs >= 3); /* the periodic timer goes on */
     assert_true(refused >= 6);
     assert_int_equal(verge_durable_cancel_key(durable, "again", "another", 0), 0);
     void *handle = sql_open(url);
@@ -422,7 +423,7 @@ static void test_a_repeated_start_with_another_time(void **state) {
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards == options.shard_count);
     assert_int_equal(verge_durable_register(durable, "count", count, NULL, NULL), 0);
     const verge_durable_id id = schedule(NULL, "a", S, VERGE_DURABLE_REFUSE);
-    assert_int_equal(repeat(id, NULL, "a", VERGE_DURABLE_REFUSE), 0); /* in an hour */
+    assert_int_equal(repeat(id, NULL, "a", VERGE_DURABLE_REFUSE), 0); /* asks for a time in an hour */
     WAIT_UNTIL(runs == 1);
 }
 
@@ -457,7 +458,7 @@ static verge_durable_verdict act_on_batch(const verge_durable_firing *firing) {
         return VERGE_DURABLE_DONE;
     }
     answer(verge_durable_cancel(node, batch_ids[BEFORE]));
-    answer(verge_durable_cancel(node, batch_ids[ACTS])); /* itself */
+    answer(verge_durable_cancel(node, batch_ids[ACTS])); /* the timer that is running */
     answer(verge_durable_cancel(node, batch_ids[MATE]));
     answer(verge_durable_reset(node, batch_ids[MATE], firing->now_ns + 3600 * S));
     answer(verge_durable_cancel_key(node, "batch", "key", 0));
@@ -468,8 +469,8 @@ static verge_durable_verdict act_on_batch(const verge_durable_firing *firing) {
     answer(start_key(node, "recurs before", 3600 * S, VERGE_DURABLE_REFUSE));
     answer(start_key(node, "recurs", 3600 * S, VERGE_DURABLE_MOVE));
     answer(start_key(node, "before", 0, VERGE_DURABLE_REFUSE)); /* the timer before has ended */
-    answer(start_key(node, "acts", 0, VERGE_DURABLE_REFUSE));   /* the key of this timer: a chain */
-    answer(verge_durable_cancel_key(node, "batch", "acts", 0)); /* the next of the chain */
+    answer(start_key(node, "acts", 0, VERGE_DURABLE_REFUSE));   /* its own key: the next timer of a chain */
+    answer(verge_durable_cancel_key(node, "batch", "acts", 0)); /* the next timer of the chain */
     return VERGE_DURABLE_DONE;
 }
 
@@ -515,7 +516,7 @@ static void test_other_timers_of_the_batch(void **state) {
         assert_int_equal(ran[i], 1);
     }
     assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_dead"), 0);
-    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 3); /* the recurring ones, and "before" */
+    assert_int_equal(sql_ask(url, "SELECT count(*) FROM verge_timer"), 3); /* two recurring, and a new "before" */
 }
 
 /* ---- a key in somebody's open transaction ---- */
@@ -540,7 +541,7 @@ static void *schedule_unrelated(void *argument) {
     return NULL;
 }
 
-/* The call that wants the key waits for it. All other calls go on. */
+/* A call that wants the key waits until the transaction that holds it ends. All other calls go on. */
 static void test_a_key_that_somebody_holds(void **state) {
     (void)state;
     if (!durable_is_postgres()) {
@@ -666,7 +667,7 @@ static void test_keys_are_inserted_in_one_order(void **state) {
 
 /* ---- many bytes ---- */
 
-/* The server must answer a statement within the lease. So a statement has few bytes, whatever a call has. */
+/* The server must answer a statement within the lease. So a statement has few bytes, even if a call has many. */
 static void test_many_bytes_are_many_statements(void **state) {
     (void)state;
 #if defined(VERGE_HAVE_POSTGRESQL)
@@ -689,7 +690,7 @@ static void test_many_bytes_are_many_statements(void **state) {
         const uint64_t before = connection->query_count;
         assert_int_equal(store->insert(connection, rows, ROWS), 0);
         const uint64_t queries = connection->query_count - before;
-        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* 1 or 2 more prepare statements */
+        assert_true(queries >= 8 + 4 && queries <= 8 + 4 + 2); /* up to 2 more prepare statements */
         for (int i = 0; i < ROWS; i++) {
             assert_int_equal(rows[i].outcome, 0);
         }

@@ -84,8 +84,8 @@ static void test_a_rate_starves_nobody(void **state) {
     assert_true(stats.window <= WINDOW / 2 + 1); /* the share of the slow handler */
 }
 
-/* Handlers outside that do not return. Of the timers that wait for them, some are cancelled; the others run in the
- * end. */
+/* Handlers outside do not return until the test lets them. Of the timers that wait for these handlers, some are
+ * cancelled. The others run in the end. */
 static void test_handlers_outside_starve_nobody(void **state) {
     (void)state;
     enum { CANCELLED = 50 };
@@ -105,7 +105,7 @@ static void test_handlers_outside_starve_nobody(void **state) {
         assert_true(verdict == 0 || verdict == VERGE_RUNNING);
         cancelled += verdict == 0;
     }
-    assert_true(cancelled >= CANCELLED - 1); /* one runs */
+    assert_true(cancelled >= CANCELLED - 1); /* one of them may be running */
     for (int i = 0; i < SLOW; i++) {
         (void)sem_post(&gate);
     }
@@ -149,7 +149,7 @@ static void test_moved_timers_keep_no_places(void **state) {
     assert_int_equal(verge_durable_start_many(durable, requests, MOVED, ids), MOVED);
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.window == MOVED);
     for (int tries = 0; stats.window != 0; tries++) {
-        assert_true(tries < 100); /* the scans of the beginning are over then: see V5 in window.c */
+        assert_true(tries < 100); /* by then, the first scans are over: see V5 in window.c */
         for (int i = 0; i < MOVED; i++) {
             assert_int_equal(
                 verge_durable_reset(durable, ids[i], verge_durable_now(durable) + UINT64_C(30) * 86400 * S), 0);

@@ -20,9 +20,10 @@
 
 /* ---- the allocator ---- */
 
-static _Atomic(int64_t) fails_at = -1;        /* the library's allocations until one fails; below 0: none */
+/* Counts the library's allocations down until one fails; below 0: none fails. */
+static _Atomic(int64_t) fails_at = -1;
 static _Atomic(int64_t) sqlite_fails_at = -1; /* the same for SQLite */
-static _Atomic(uint32_t) fails_one_in;        /* 0: none */
+static _Atomic(uint32_t) fails_one_in;        /* one in so many allocations fails, at random; 0: none */
 static _Atomic(uint64_t) dice;
 static _Atomic(uint64_t) failed;
 static _Thread_local bool is_exempt; /* allocations of the test itself do not fail */
@@ -93,7 +94,7 @@ static int set_up_sqlite(void **state) {
     failing.xMalloc = sqlite_allocate;
     failing.xRealloc = sqlite_reallocate;
     assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &failing), SQLITE_OK);
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK); /* it would do without malloc */
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK); /* lookaside memory needs no malloc */
     is_exempt = true;
     return 0;
 }
@@ -105,7 +106,7 @@ enum { TIMERS_MAX = 60 };
 static char url[512];
 static verge_durable_id promised[TIMERS_MAX];
 static uint32_t promised_count;
-static verge_durable_id doubtful[TIMERS_MAX]; /* SQLite had no memory in COMMIT */
+static verge_durable_id doubtful[TIMERS_MAX]; /* timers whose start returned -EREMOTEIO */
 static uint32_t doubtful_count;
 
 static verge_durable_verdict write_row(const verge_durable_firing *firing) {
@@ -136,7 +137,7 @@ static verge_durable *open_it(bool *ret_has_failed) {
         assert_int_equal(verge_durable_open(&options, &durable), 0);
     }
     (void)verge_durable_handler_options_init(&handler, sizeof(handler));
-    handler.attempts_max = 0; /* it never gives up */
+    handler.attempts_max = 0; /* the timer is retried for ever */
     assert_int_equal(verge_durable_register(durable, "write", write_row, NULL, &handler), 0);
     return durable;
 }
@@ -236,8 +237,8 @@ static void any_allocation_fails_by_chance(void **state) {
 
 static const verge__store *const store = &verge__sqlite_store;
 
-/* Makes SQLite's allocation number `at` fail. Returns false if the number before did not fail: there are not so
- * many. */
+/* Makes SQLite's allocation number `at` fail. Returns false if the one before, which was to fail, was never made: there
+ * are not so many allocations. */
 static bool arm(int64_t at) {
     const bool goes_on = at == 0 || failed > 0;
     failed = 0;

@@ -12,8 +12,8 @@ enum model_mistake model_mistake;
 
 struct connection {
     verge__connection base;
-    struct model_tables *copy;  /* of a transaction; NULL: there is none */
-    struct model_tables before; /* of the savepoint */
+    struct model_tables *copy;  /* the tables of the open transaction; NULL: there is none */
+    struct model_tables before; /* the tables at the savepoint */
 };
 
 static struct connection *own(verge__connection *connection) {
@@ -348,7 +348,7 @@ static struct model_row *due_row(struct model_tables *t, const verge__target *ta
     return r;
 }
 
-/* Passes the row to `visit`, if it is due. `raised`: by how much a claim has raised its revision. */
+/* Passes the row to `visit`, if it is due. `raised`: by how much a claim has raised the row's revision. */
 static struct model_row *visit_due(verge__connection *connection, const verge__target *target, uint64_t raised,
                                    verge__visit_row visit, void *context) {
     struct model_row *r = due_row(tables(connection), target);

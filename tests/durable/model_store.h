@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/durable/model_store.h - a store as the protocol expects it: tables in memory, transactions that happen as a
- * whole or not at all, and a clock of its own. Its network loses requests, answers, and answers to a commit. For one
- * thread.
+ * whole or not at all, and a clock of its own. Its network loses requests, answers, and answers to a commit. It is for
+ * one thread.
  */
 #ifndef VERGE_TESTS_DURABLE_MODEL_STORE_H
 #define VERGE_TESTS_DURABLE_MODEL_STORE_H
@@ -33,7 +33,7 @@ struct model_tables {
         bool careful;                /* the last owner was, when it gave the shard back */
         uint64_t taken_from_dead_by; /* the last node to take it, if the owner before had died, or was careful */
     } shards[MODEL_SHARDS];
-    uint64_t lease_until[MODEL_NODES_MAX]; /* by node; 0: gone */
+    uint64_t lease_until[MODEL_NODES_MAX]; /* of each node; 0: the node has left */
     uint64_t incarnation;
     verge_durable_control control; /* of the only handler */
     uint64_t control_revision;
@@ -41,7 +41,7 @@ struct model_tables {
     struct {
         uint64_t ticket; /* 0: none */
         uint64_t until_ns;
-    } permits[MODEL_NODES_MAX]; /* by node: each has one firer */
+    } permits[MODEL_NODES_MAX]; /* one for each node, as each has one firer */
     uint64_t ticket;
 };
 
@@ -50,7 +50,7 @@ struct model_store {
     struct model_tables before; /* the tables of a replica, which may be promoted */
     uint64_t server_id;         /* connections to a server with another id are lost */
     uint64_t now_ns;
-    uint64_t local_ns; /* of the node that asks */
+    uint64_t local_ns; /* what the clock of the node shows that asks */
     struct verge_test_random random;
     uint32_t loss; /* one in so many questions fails; 0: none */
     uint64_t lost;

@@ -20,7 +20,8 @@ enum { PROMISED_MAX = 20000 };
 static verge_durable *durable;
 static verge_durable_id promised[PROMISED_MAX]; /* timers whose start returned 0 */
 static _Atomic(int) promised_count;
-static verge_durable_id repeated[PROMISED_MAX]; /* after -EREMOTEIO; a timer that has run by then runs again (D7) */
+/* Started again after -EREMOTEIO; those that had run by then run twice (D7). */
+static verge_durable_id repeated[PROMISED_MAX];
 static _Atomic(int) repeated_count;
 static _Atomic(int) refused;
 static _Atomic(int) is_over;
@@ -229,7 +230,7 @@ static void lose_commit(bool arrives, bool crashes) {
     struct proxy *proxy = start_proxy(&server, folder, through, sizeof(through));
     verge_durable_options options = durable_options(through);
     options.client = true; /* no node commits meanwhile: that would write the lost commit, too */
-    options.lease_ns = arrives || crashes ? 60 * S : 5 * S; /* then the server gives up the transaction that hangs */
+    options.lease_ns = arrives || crashes ? 60 * S : 5 * S; /* after 5 s, the server gives up the hanging transaction */
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     proxy_lose_commit(proxy, arrives);
     pthread_t thread;
@@ -267,7 +268,7 @@ static intptr_t hang(void *argument) {
     return result;
 }
 
-/* It runs on the only worker. If the task that hangs blocked the worker, the sleeps would end after its return. */
+/* This task and `hang` have the same worker. If `hang` blocked it, these sleeps would end after `hang` has returned. */
 static intptr_t watch_it_hang(void *argument) {
     intptr_t result = -1;
     (void)argument;

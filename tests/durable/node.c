@@ -94,7 +94,7 @@ static void register_with(verge_durable *durable, const char *name, verge_durabl
     verge_durable_handler_options options;
     (void)verge_durable_handler_options_init(&options, sizeof(options));
     options.outside = is_outside;
-    options.run_ns = 500 * MS; /* a claim whose process was killed comes back after that */
+    options.run_ns = 500 * MS; /* if the process is killed, its claims end after this time */
     options.attempts_max = 4;
     options.backoff_first_ns = options.backoff_max_ns = 10 * MS;
     if (handler == ledger || handler == outside) {
@@ -122,7 +122,7 @@ int main(int argc, char **argv) {
     options.batch = 16;
     verge_durable *durable = NULL;
     int error = verge_durable_open(&options, &durable);
-    for (int i = 0; i < 600 && error == -EHOSTUNREACH; i++) { /* a server that is busy, with so short a lease */
+    for (int i = 0; i < 600 && error == -EHOSTUNREACH; i++) { /* a busy server may be too slow for so short a lease */
         durable_nap(100);
         error = verge_durable_open(&options, &durable);
     }
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
         error = verge_durable_start(durable, &request, &id);
         if (error == 0) {
             note(i % 8 == 7 ? "promised_outside" : "promised", id);
-            /* Also timers that are cancelled or moved. If the cancel returns 0, the timer must not run. */
+            /* Starts timers that are cancelled or moved, too. If the cancel returns 0, the timer must not run. */
             const verge_durable_request far = {.handler = "ledger", .delay_ns = 200 * MS};
             if (i % 5 == 0 && verge_durable_start(durable, &far, &id) == 0) {
                 const int verdict = verge_durable_cancel(durable, id);

@@ -71,7 +71,7 @@ static void test_shards_are_shared(void **state) {
     for (int i = 0; i < 3; i++) {
         nodes[i] = node_start(url, 20, NULL, 0);
     }
-    /* 16 shards: 6, 6 and the rest */
+    /* of 16 shards, two nodes have 6 at most, and the third has the rest */
     WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner = 0") == 0 &&
                ask("SELECT count(DISTINCT owner) FROM verge_shard") == 3 &&
                ask("SELECT max(n) FROM (SELECT count(*) AS n FROM verge_shard GROUP BY owner) s") == 6);
@@ -86,7 +86,7 @@ static void test_shards_are_shared(void **state) {
 }
 
 /* The clocks of four nodes are ten minutes apart from each other. SQLite has no clock but that of the process, so a
- * node that is ten minutes behind would fire later: there, all four have the same clock. */
+ * node that is ten minutes behind would fire later: with SQLite, all four have the same clock. */
 static void test_clocks_apart(void **state) {
     (void)state;
     static const char *const offsets[] = {"-600", "0", "600", "1200"};
@@ -121,7 +121,7 @@ static void stop(pid_t pid) {
     sql_close(handle);
 }
 
-/* D4: a node that stood still for longer than its lease, and then goes on as if nothing had happened. */
+/* D4: a node stands still for longer than its lease, and then goes on as if nothing had happened. */
 static void test_stopped_beyond_the_lease(void **state) {
     (void)state;
     const pid_t stopped = node_start(url, 30, NULL, 0);
@@ -267,7 +267,7 @@ static void set_full(bool full) {
             assert_int_equal(sql_run(asker, text), 0);
         }
     } else if (durable_is_postgres()) {
-        /* The ledger first, so that no attempt is lost. */
+        /* The ledger accepts rows again first, so that no attempt is lost. */
         for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
             char text[200];
             (void)snprintf(text, sizeof(text), "DROP TRIGGER refuse ON %s", tables[i]);
@@ -311,7 +311,7 @@ static void test_disk_full(void **state) {
     options.attempts_max = 2; /* an attempt that could not be written down does not count */
     verge_durable *node = durable_open(url);
     WAIT_UNTIL(ask("SELECT count(*) FROM verge_shard WHERE owner <> 0") == 16);
-    (void)schedule("write", 0); /* it waits for its handler */
+    (void)schedule("write", 0); /* the timer waits until its handler is registered */
     set_full(true);
     assert_int_equal(verge_durable_register(node, "write", write_row, NULL, &options), 0);
     assert_int_equal(verge_durable_start(client, &request, NULL), -ENOSPC);

@@ -43,7 +43,7 @@ pid_t node_start(const char *url, int count, const struct node_setting *settings
     sigset_t end;
     (void)sigemptyset(&end);
     (void)sigaddset(&end, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &end, NULL); /* inherited by the node, which waits for the signal: it ends cleanly */
+    (void)sigprocmask(SIG_BLOCK, &end, NULL); /* the node inherits this, and waits for SIGTERM to end cleanly */
     const pid_t pid = fork();
     assert_true(pid >= 0);
     (void)(pid != 0 && sigprocmask(SIG_UNBLOCK, &end, NULL));
@@ -51,7 +51,7 @@ pid_t node_start(const char *url, int count, const struct node_setting *settings
         for (int i = 0; i < setting_count && settings[i].name != NULL; i++) {
             (void)setenv(settings[i].name, settings[i].value, 1);
         }
-        (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* takes minutes where many processes end at once */
+        (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* that takes minutes if many processes end at once */
         (void)execl(program, program, url, folder, number, (char *)NULL);
         _exit(127);
     }
@@ -62,7 +62,7 @@ void node_kill(pid_t pid) {
     int status;
     (void)kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status)); /* it had not ended by itself */
+    assert_true(WIFSIGNALED(status)); /* the process had not ended by itself */
 }
 
 void node_close(pid_t pid) {

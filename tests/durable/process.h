@@ -17,7 +17,7 @@ void nodes_end(void);
 
 pid_t node_start(const char *url, int count, const struct node_setting *settings, int setting_count);
 void node_kill(pid_t pid);
-void node_close(pid_t pid); /* SIGTERM: it gives its shards back */
+void node_close(pid_t pid); /* sends SIGTERM: the node gives its shards back, and ends */
 
 /* How many lines nodes have noted in a file; -1 if the file does not exist. */
 int noted(const char *name);

@@ -23,7 +23,7 @@ enum { TRAP_NONE, TRAP_COMMIT, TRAP_ANSWER };
 
 struct link {
     struct proxy *proxy;
-    int fds[2]; /* client, server */
+    int fds[2]; /* of the client, of the server */
     uint64_t seed;
 };
 
@@ -34,7 +34,7 @@ struct proxy {
     uint64_t seed;
     pthread_t thread;
     _Atomic(int) is_bad;
-    _Atomic(int) trap; /* for the next COMMIT */
+    _Atomic(int) trap; /* what is done to the next COMMIT */
     _Atomic(int) is_shut;
     _Atomic(int) is_over;
     _Atomic(uint64_t) cuts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Durable timers with a rule: when they are due, what happens to missed ticks, to changed time zones, and to machines
  * that lack a zone. Ticks are made overdue by a reset, so that no test waits for a minute to pass. The handler is
- * registered after the reset: otherwise the rule's own next tick could fire before it. */
+ * registered after the reset: if it were registered before, the rule's own next tick could fire first. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static verge_durable *open_with(const char *handler) {
     return durable;
 }
 
-/* The first tick is when the rule next comes; the rule can be read back. */
+/* A timer with a rule is due at the rule's next tick, unless a request has a time, too. The rule can be read back. */
 static void test_first_tick(void **state) {
     (void)state;
     verge_durable *durable = open_with("other");
@@ -143,7 +143,7 @@ static void test_first_tick(void **state) {
     assert_string_equal(info.rule, "30 9 * * * Test/Zone");
     assert_true(info.due_ns > now_ns && info.due_ns <= now_ns + DAY + MINUTE);
     assert_int_equal(info.due_ns % DAY, 8 * HOUR + 30 * MINUTE);
-    /* A request may have a time and a rule. */
+    /* A request may have a time and a rule: then the first tick is at that time. */
     verge_durable_request request = request_of("@hourly");
     request.key = NULL;
     request.due_ns = now_ns + 77 * S;

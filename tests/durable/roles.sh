@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# roles.sh VERGE-DURABLE BINDIR SERVER: the tool on PostgreSQL, as a user who may only read, and through a pooler.
-# SERVER is the file that has the folder of a server (server.sh). Without pgbouncer, the script says so, and leaves this
-# part out.
+# roles.sh VERGE-DURABLE BINDIR SERVER: tests the tool on PostgreSQL, as a user who may only read, and through a pooler.
+# SERVER is the file that has the folder of a server (server.sh). Without pgbouncer, the script says so, and leaves the
+# pooler out.
 set -eu
 tool=$1
 bin=$2

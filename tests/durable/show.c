@@ -60,7 +60,7 @@ static const char *snapshot(void) {
     return answer;
 }
 
-/* What a snapshot has of a figure. */
+/* Returns a field of a figure in the answer, which is a snapshot. */
 static uint64_t figure(const char *answer, const char *name, const char *field) {
     char text[128];
     (void)snprintf(text, sizeof(text), "{\"name\":\"%s\",", name);
@@ -72,7 +72,7 @@ static uint64_t figure(const char *answer, const char *name, const char *field) 
     return strtoull(found + strlen(text), NULL, 10);
 }
 
-/* Whether the answer has a line of a node whose name ends like this, with its shards and the time left of its lease. */
+/* Whether the answer has a line of a node whose name ends in `name`, with its shards and the time left of its lease. */
 static bool owns(const char *answer, const char *name, unsigned count, const char *shards) {
     char text[128];
     (void)snprintf(text, sizeof(text), "%s\",\"unit\":\"part\",\"value\":%u,\"of\":16,\"text\":\"lease left ", name,
@@ -113,7 +113,7 @@ static void a_scope_shows_what_get_stats_has(void **state) {
     }
     schedule("retry", 0);
     schedule("die", 0);
-    schedule("o", 3600 * S); /* not in the window */
+    schedule("o", 3600 * S); /* due too late to be in the window */
     WAIT_UNTIL(stats().done == 21 && stats().died == 1 && stats().shards == 16);
     const char *answer = snapshot();
     const verge_durable_stats now = stats();
@@ -150,7 +150,7 @@ static void lateness_is_that_of_late(void **state) {
     assert_int_equal(verge_durable_register(durable, "obey", obey, NULL, NULL), 0);
     schedule("o", 0);
     WAIT_UNTIL(stats().done == 1);
-    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* after half a lease or a whole one */
+    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* so after half a lease or a whole one */
     LOOK_UNTIL(figure(snapshot(), "Commit time, 99 %", "value") == 0);
     LOOK_UNTIL((schedule("o", 0), figure(snapshot(), "Late, median", "value") != 0));
     shows_commit_time();
@@ -207,7 +207,8 @@ static void owners_of_shards_are_told(void **state) {
     assert_null(strstr(snapshot(), "there"));
 }
 
-/* Shards of a node whose lease is over, and shards of nobody: two more nodes have not taken their part yet. */
+/* There are shards of a node whose lease is over, and shards of nobody: two more nodes have not taken their part
+ * yet. */
 static void shards_without_a_lease_are_told(void **state) {
     (void)state;
     verge_durable_options options = durable_options(url);
@@ -217,7 +218,8 @@ static void shards_without_a_lease_are_told(void **state) {
     open_and_show(&options);
     LOOK_UNTIL(owns(snapshot(), "\"here (this node)", 16, "shards 0-15\"}"));
     void *other = sql_open(url);
-    assert_int_equal(sql_run(other, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0); /* at one moment */
+    /* The node sees all changes at one moment. */
+    assert_int_equal(sql_run(other, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000001, 'x', 9000000000000000000, 0)"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node VALUES (1000002, 'y', 9000000000000000000, 0)"), 0);
     assert_int_equal(sql_run(other, "INSERT INTO verge_node SELECT 1000000, 'late', lease_until - 601000000000, 0 "
@@ -234,7 +236,7 @@ static void shards_without_a_lease_are_told(void **state) {
     sql_close(other);
 }
 
-/* When a connection of verge sent its last query to the server. */
+/* Returns when a connection of verge sent its last query to the server. */
 static int64_t last_question(void) {
     return !durable_is_postgres()
                ? 0
@@ -289,9 +291,9 @@ static void timers_that_are_overdue_are_told(void **state) {
 
 /* ---- what can be done ---- */
 
-static char acted[64]; /* the answer's body */
+static char acted[64]; /* the body of the last answer to act_with */
 
-/* A POST as the page sends it, unless fields say otherwise. Returns its status. */
+/* Sends a POST as the page does; `fields` replaces the page's header fields. Returns the status of the answer. */
 static int act_with(const char *fields, const char *path) {
     char origin[64];
     char whole[256];
@@ -303,7 +305,7 @@ static int act_with(const char *fields, const char *path) {
     return peer_status(answer);
 }
 
-/* /act/PANEL/ID/ACTION, with the number that the panel has in a snapshot. */
+/* Returns /act/PANEL/ID/ACTION, with the number that the panel has in a snapshot. */
 static const char *path_of(verge_durable_id id, const char *action) {
     static char path[128];
     const uint64_t number = figure(snapshot(), "Durable: here", "id");
@@ -359,7 +361,7 @@ static void timers_are_listed_and_acted_on(void **state) {
     assert_int_equal(count_of("verge_timer", overdue), 0);
     LOOK_UNTIL(!lists(first, "Dead") && !lists(overdue, "Overdue") && lists(second, "Dead"));
     assert_int_equal(act_with(NULL, path_of(second, "retry")), 200);
-    WAIT_UNTIL(stats().died == 3); /* once more */
+    WAIT_UNTIL(stats().died == 3); /* it has died once more */
 }
 
 static void strangers_cannot_act(void **state) {
@@ -397,7 +399,7 @@ static void a_client_shows_its_calls(void **state) {
     schedule("o", 3600 * S);
     const char *answer = snapshot();
     assert_int_equal(figure(answer, "Scheduled", "value"), 1);
-    assert_null(strstr(answer, "Shards owned")); /* it has none, and no lease */
+    assert_null(strstr(answer, "Shards owned")); /* a client has no shards, and no lease */
     char text[16384];
     const int size = verge_durable_metrics(durable, text, sizeof(text));
     assert_true(size > 0 && (size_t)size < sizeof(text));

@@ -24,7 +24,7 @@ enum fate { UNKNOWN, PROMISED, CANCELLED };
 struct simulated_call {
     verge__call call;
     verge__row row;
-    uint32_t timer; /* which of the timers it is about; LOST: one that a failover lost */
+    uint32_t timer; /* the timer that the call is about; LOST: one that a failover lost */
     bool is_open;
 };
 
@@ -38,23 +38,23 @@ struct node {
         uint64_t id;
         uint64_t due_ns;
         bool is_known;
-    } known[MODEL_ROWS_MAX]; /* by row: whether the window had it, or a cut before it, when the node was looked at */
+    } known[MODEL_ROWS_MAX]; /* of each row: whether the window had it, or a cut before it, at the last look */
 };
 
 static struct node nodes[NODES];
 static uint64_t ids[CALLS_MAX * NODES];
 static enum fate fates[CALLS_MAX * NODES];
-static uint64_t replicated_ids[CALLS_MAX * NODES]; /* a copy from when the replica got the tables */
+static uint64_t replicated_ids[CALLS_MAX * NODES]; /* a copy of `ids`, made when the replica got the tables */
 static bool is_second_low; /* the second handler has a low priority, and so a share of the window */
 static const char *seen;   /* what was wrong during the steps; NULL: nothing */
 static enum fate replicated_fates[CALLS_MAX * NODES];
 static uint64_t lost_ids[LOST_MAX]; /* some timers that failovers have lost; a caller may still have their ids */
 static uint64_t node_count;
-static uint64_t limits; /* of the handler */
+static uint64_t limits; /* bits, which limits the handler has: 1 and 2 in each node, 4 and 8 in the cluster */
 static uint32_t timer_count;
 static struct verge_test_random dice;
 
-/* ---- memory: in the steps of nodes, one of so many allocations fails; 0: none ---- */
+/* ---- memory: while nodes are stepped, one in memory_loss allocations fails; 0: none ---- */
 
 static uint32_t memory_loss;
 static uint64_t memory_lost;
@@ -92,7 +92,7 @@ void *__wrap_realloc(void *memory, size_t size) {
 #define FOUND_IT_GONE (UINT64_C(1) << 62)
 
 static bool cancel_another(const verge_durable_firing *firing) {
-    const struct model_row *row = NULL; /* often a row of the same batch, which is still committed */
+    const struct model_row *row = NULL; /* often of the same batch, as model.now still has its rows */
     for (int tries = 0; tries < 16 && (row == NULL || !row->is_there); tries++) {
         row = &model.now.rows[verge_test_below(&dice, model.now.row_count)];
     }
@@ -477,7 +477,7 @@ static int count_in_ledger(uint64_t id, uint32_t from) {
     return count;
 }
 
-/* What is wrong; NULL: nothing. */
+/* Returns what is wrong; NULL: nothing. */
 static const char *audit(void) {
     if (model.early > 0) {
         return "D3: a timer was early";
@@ -595,7 +595,7 @@ static void insert_row(uint64_t due_ns) {
 static void pass_and_look(uint64_t by_ns) {
     struct node *node = &nodes[0];
     const uint64_t bound_ns = node->durable->options.rescan_ns + 2 * longest_ns;
-    pass_time(by_ns + MS / 10); /* more, as the clock of the node is slower */
+    pass_time(by_ns + MS / 10); /* a little more, as the node's clock is slower */
     model.local_ns = node->durable->clock.now_ns(node->durable->clock.context);
     for (uint32_t i = 0; i < MODEL_SHARDS; i++) {
         taken_ns[i] = node->durable->epochs[i] == 0 ? 0 : taken_ns[i] == 0 ? model.now_ns : taken_ns[i];
@@ -647,7 +647,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
         model.now.lease_until[FIRST_OTHER + i / 2] = VERGE_NEVER;
     }
     for (uint64_t at_ns = 0; at_ns < 120 * S; at_ns += 100 * MS) {
-        insert_row(model.now_ns + at_ns); /* started by others, long ago */
+        insert_row(model.now_ns + at_ns); /* as if others had started it long ago */
     }
     const uint64_t end_ns = model.now_ns + 120 * S;
     model.pass_time = pass_and_note;
@@ -755,7 +755,7 @@ static void test_a_released_timer_is_moved(void **state) {
         assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__WORKED);
         assert_int_equal(durable->stats.done, done);
     }
-    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__IDLE); /* it is not due */
+    assert_int_equal(verge__firer_step(&durable->firers[0]), VERGE__IDLE); /* the timer is not due */
     verge__durable_free(durable);
 }
 

@@ -15,11 +15,12 @@
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)
 
-/* The URL of an empty database of that name. durable_drop removes the files of SQLite; others go with their server. */
+/* The URL of an empty database of that name. durable_drop removes the files of SQLite; databases of PostgreSQL go with
+ * their server. */
 const char *durable_url(const char *name);
 void durable_drop(const char *url);
 
-/* The options of a node that makes its tables: short leases and scans. */
+/* The options of a node that makes its tables, and has short leases and frequent scans. */
 verge_durable_options durable_options(const char *url);
 verge_durable *durable_open(const char *url);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tool.sh VERGE-DURABLE REMINDERS: the commands of the tool, on SQLite.
+# tool.sh VERGE-DURABLE REMINDERS: tests the commands of the tool, on SQLite.
 set -eu
 tool=$1
 reminders=$2

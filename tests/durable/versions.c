@@ -24,7 +24,7 @@ static char url[512];
 static void *old; /* the connection of the old program */
 static uint64_t old_node;
 static uint64_t old_counter;
-static int64_t old_epochs[SHARDS]; /* 0: a shard that it does not own, as far as it knows */
+static int64_t old_epochs[SHARDS]; /* 0: as far as the old program knows, it does not own the shard */
 static int64_t scheduled;
 
 /* ---- the old program ---- */
@@ -44,7 +44,7 @@ static int64_t store_now(void) {
                : sql_number(old, "SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000000");
 }
 
-/* Renews the lease of the old program. 0: the lease is over. */
+/* Renews the lease of the old program. lease_ns 0: the lease is over. */
 static void old_renew(uint64_t lease_ns) {
     const int64_t now_ns = store_now();
     say("UPDATE verge_node SET lease_until = %" PRId64 ", seen = %" PRId64 " WHERE node = %" PRIu64,
@@ -186,7 +186,7 @@ static void test_old_beside_new(void **state) {
     assert_int_equal(ask("SELECT version FROM verge_meta"), VERGE_DURABLE_SCHEMA_VERSION);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM ledger") == (int64_t)2 * SHARDS);
 
-    /* both at once: they share the shards, and each timer runs on the owner of its shard */
+    /* both programs at once: they share the shards, and each timer runs on the owner of its shard */
     verge_durable *node = new_open(false);
     verge_durable *client = new_open(true);
     WAIT_UNTIL(old_step() && ask("SELECT count(*) FROM verge_node") == 2);

@@ -18,7 +18,7 @@
 static char url[512];
 static char words[600];
 static _Atomic(int) said[VERGE_DURABLE_DIED + 1];
-static char last_text[VERGE_DURABLE_DIED + 1][600]; /* under the lock of the log; read after `said` */
+static char last_text[VERGE_DURABLE_DIED + 1][600]; /* written before `said`, so it is read after `said` */
 
 static int set_up(void **state) {
     (void)state;
@@ -56,12 +56,12 @@ static int open_error(const char *bad_url, bool create) {
     assert_true(error != 0 && durable == NULL);
     const int length = verge_durable_error(NULL, words, sizeof(words));
     assert_int_equal(length, strlen(words));
-    assert_null(strchr(words, '\n')); /* a line of a log */
+    assert_null(strchr(words, '\n')); /* it is one line of a log */
     print_message("%s: %s\n", verge_strerror(error), words);
     return error;
 }
 
-/* The URL of another database and user on the same server. */
+/* Returns the URL of another database and user on the same server. */
 static const char *other_url(const char *database, const char *user) {
     static char other[600];
     (void)snprintf(other, sizeof(other), "postgresql:///%s?user=%s&%s", database, user, strstr(url, "host="));
@@ -175,7 +175,7 @@ static void test_a_file_of_others(void **state) {
     assert_non_null(strstr(words, "there are no tables of verge"));
     FILE *file = fopen(url + strlen("sqlite:"), "r");
     assert_non_null(file);
-    assert_int_equal(fseek(file, 18, SEEK_SET), 0); /* the format of writing and of reading; 2: WAL */
+    assert_int_equal(fseek(file, 18, SEEK_SET), 0); /* two bytes: 1, or 2 with WAL */
     assert_int_equal(fread(modes, 1, 2, file), 2);
     (void)fclose(file);
     assert_int_equal(modes[0], 1);
