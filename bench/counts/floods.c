@@ -2,8 +2,8 @@
 /*
  * verge-floods [PATTERN COUNT]: attacks on a wheel of COUNT timers by somebody who chooses deadlines and handles, to
  * make the wheel slow or large. bench/floods counts the instructions. Prints how many operations the pattern took, and
- * how many bytes the wheel held at most for each of its timers. Without arguments, prints the patterns, one a line,
- * each with what is promised of it: "bounded" or "proportional" (see SECURITY.md).
+ * how many bytes the wheel held at most for each of its timers. Without arguments, prints the patterns, a line for
+ * each, each with what is promised of it: "bounded" or "proportional" (see SECURITY.md).
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
     TIMER_COUNT_MAX = 1 << 20,
     BATCH_COUNT = 64,
     ROUND_COUNT = 4,
-    CROWD = 16, /* times COUNT: timers that only wait */
+    CROWD = 16, /* so many times COUNT timers only wait */
 };
 
 #define TICK_NS (UINT64_C(1) << 20)
@@ -28,7 +28,7 @@ enum {
 static verge_wheel *wheel;
 static verge_timer timers[TIMER_COUNT_MAX];
 static verge_expiry batch[BATCH_COUNT];
-static size_t timer_count; /* of the pattern */
+static size_t timer_count; /* how many timers the pattern has */
 static size_t operation_count;
 static uint64_t bytes_max;
 
@@ -65,12 +65,12 @@ static void schedule_all(size_t count, uint64_t deadline_ns, uint64_t step_ns) {
     note_bytes();
 }
 
-/* What was done before does not count. Under callgrind, bench/floods also forgets its instructions. */
+/* What was done before does not count. Under callgrind, bench/floods also forgets the instructions of that. */
 static __attribute__((noinline)) void begin_counting(void) {
     operation_count = 0;
 }
 
-/* Polls at one time until nothing is due. */
+/* Polls at this time until nothing is due. */
 static void drain(uint64_t now_ns) {
     do {
         operation_count += 1 + verge_wheel_poll(wheel, now_ns, batch, BATCH_COUNT);
@@ -114,7 +114,7 @@ static void past_during_backlog(size_t count) {
 }
 
 /*
- * A backlog that is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time
+ * A backlog is handed out one by one while time passes. The wheel reaches 4096 ticks ahead; with each poll, time
  * moves by as much, and a timer is started as far ahead as the wheel allows. So about COUNT timers are always due, and
  * the newest timer is further and further away from the tick that is being handed out.
  */
@@ -160,7 +160,7 @@ static void strictly_earlier(size_t count) {
 static void cancel_storm(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (uint64_t round = (uint64_t)4 * ROUND_COUNT; round > 0; round--) {
-        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time: no idle node serves */
+        schedule_all(count, round * HOUR_NS, SECOND_NS); /* earlier each time, so that no idle node can be used again */
         for (size_t i = 0; i < count; i++) {
             expect(verge_wheel_cancel(wheel, timers[i], NULL));
         }
@@ -182,7 +182,7 @@ static void pushed_back(size_t count) {
     drain(HOUR_NS);
 }
 
-/* One timer, started and cancelled again and again, earlier and later in turn. */
+/* One timer is started and cancelled again and again, for earlier and later times in turn. */
 static void one_record(size_t count) {
     open_wheel(VERGE_ORDER_ANY, 0);
     for (size_t i = 0; i < count * ROUND_COUNT; i++) {
@@ -218,7 +218,8 @@ static void forged_handles(size_t count) {
     schedule_all(count, HOUR_NS, 0);
     for (size_t i = 0; i < count * ROUND_COUNT; i++) {
         verge_timer forged = bench_random_next(&random);
-        forged = i % 2 == 0 ? forged : timers[i % count] ^ (uint32_t)(forged << 1); /* another generation */
+        /* A random handle, or that of a timer with another generation. */
+        forged = i % 2 == 0 ? forged : timers[i % count] ^ (uint32_t)(forged << 1);
         operation_count++;
         if (verge_wheel_cancel(wheel, forged, NULL) == 0 && forged != timers[i % count]) {
             exit(1);

@@ -24,7 +24,7 @@ enum {
 
 static verge_wheel *wheel;
 static verge_timer timers[TIMER_COUNT];
-static uint64_t deadlines_ns[TIMER_COUNT]; /* uniform over 1..60 s */
+static uint64_t deadlines_ns[TIMER_COUNT]; /* uniformly distributed over 1..60 s */
 static verge_timeout timeouts[TIMER_COUNT];
 static verge_expiry batch[BATCH_COUNT];
 
@@ -123,7 +123,7 @@ static void do_timeout_replace(size_t count) {
     }
 }
 
-/* Ticks at which nothing is due: the first timers are an hour away. */
+/* Polls at ticks at which nothing is due: the first timers are an hour away. */
 static void do_poll_idle(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_wheel_start(wheel, deadlines_ns[i] + 3600 * SECOND_NS, NULL, &timers[i]));
@@ -133,8 +133,8 @@ static void do_poll_idle(size_t count) {
     }
 }
 
-/* All timers are within a second, about ten a tick. Polls until COUNT have come out. So the instructions of a timer
- * include its share of ticks and cascades. */
+/* All timers are due within a second, about ten at each tick. Polls until COUNT have come out. So the instructions of a
+ * timer include its share of ticks and cascades. */
 static void do_expire(size_t count) {
     for (size_t i = 0; i < TIMER_COUNT; i++) {
         expect(verge_wheel_start(wheel, deadlines_ns[i] / 60, NULL, &timers[i]));

@@ -34,11 +34,11 @@ __attribute__((noinline)) int pairs(verge_service *service, uint64_t deadline_ns
 }
 
 enum {
-    PIECES = 8, /* two events at least: scope has looked twice */
+    PIECES = 8, /* so many pieces are at least two events: then scope has looked twice */
     BATCH = 1000,
 };
 
-static _Atomic(int) pieces; /* of the answer that have come */
+static _Atomic(int) pieces; /* how many pieces of the answer have come */
 
 /* Reads events until the scope ends. */
 static void *look_on(void *path) {

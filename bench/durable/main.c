@@ -30,8 +30,8 @@ const char *url;
 double seconds = 3;
 static uint64_t pending = 1000000;
 static uint32_t firing_threads = 2;
-static double snapshot = 10; /* for how many seconds it is held before the measurement */
-static double calm_rate;     /* 0: a quarter of the maximum */
+static double snapshot = 10; /* for how many seconds a snapshot is held before the measurement */
+static double calm_rate;     /* timers a second before and during the snapshot; 0: a quarter of the maximum */
 static const char *disk;
 static const char *only;
 static _Atomic(uint64_t) fired;
@@ -112,7 +112,7 @@ static verge_durable *open_node(bool client, uint64_t lease_ns) {
 static verge_durable *shared;
 static _Atomic(bool) is_over;
 static _Atomic(uint64_t) scheduled;
-static double target_rate; /* 0: as fast as possible */
+static double target_rate; /* how many timers the threads start a second; 0: as many as possible */
 
 static void *schedule_batches(void *argument) {
     static const verge_durable_request request = {.handler = "bench", .delay_ns = 50 * MS};
@@ -151,14 +151,14 @@ static void *schedule_batches(void *argument) {
 static double measure_verge(double rate, double warm_s, verge_histogram *lateness, double *ret_commits) {
     pthread_t threads[2];
     shared = open_node(false, 10 * S);
-    nap_ms(1000); /* then it has its shards, and has read its window */
+    nap_ms(1000); /* then the node has its shards, and has read its window */
     fired = scheduled = 0;
     is_over = false;
     target_rate = rate;
     for (int i = 0; i < 2; i++) {
         check(pthread_create(&threads[i], NULL, schedule_batches, NULL) == 0, "thread");
     }
-    nap_ms((unsigned)(warm_s * 1000)); /* until about as many end as begin */
+    nap_ms((unsigned)(warm_s * 1000)); /* until about as many timers end as begin */
     if (lateness != NULL) {
         verge_histogram_clear(lateness);
     }
@@ -200,7 +200,7 @@ static void fill(uint64_t rows) {
                          "NULL, '' FROM s",
                    (unsigned long long)rows);
     sql(handle, text);
-    if (durable_is_postgres()) { /* like a server that has run for a while: its log is overwritten, not extended */
+    if (durable_is_postgres()) { /* as in a server that has run for a while: the log is overwritten, not extended */
         sql(handle, "VACUUM ANALYZE verge_timer");
         sql(handle, "CHECKPOINT");
     }

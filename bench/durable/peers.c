@@ -55,7 +55,8 @@ static void nap_ms(unsigned ms) {
     (void)nanosleep(&time, NULL);
 }
 
-/* Lateness by the machine's clock, which the server has, too. The queues of Node are measured in the same way. */
+/* Notes lateness by the machine's clock, which is also the server's. The queues of Node are measured in the same
+ * way. */
 static verge_durable_verdict note(const verge_durable_firing *firing) {
     const uint64_t time_ns = now_ns();
     (void)pthread_mutex_lock(&lock);
@@ -140,7 +141,7 @@ static void measure_schedule(void) {
     close_node();
 }
 
-/* The timers are there before the node opens. */
+/* Starts the timers before it opens the node that runs them. */
 static void measure_no_ops(uint64_t count) {
     open_node(true);
     schedule_many(count, now_ns(), 0);
@@ -155,7 +156,7 @@ static void measure_no_ops(uint64_t count) {
 
 static void measure_lateness(uint64_t rate) {
     open_node(false);
-    nap_ms(3000); /* then it has its shards, and has read its window */
+    nap_ms(3000); /* then the node has its shards, and has read its window */
     const uint64_t count = ((uint64_t)seconds * rate / BATCH + 1) * BATCH;
     fired = 0;
     (void)pthread_mutex_lock(&lock);

@@ -14,7 +14,7 @@ enum { ROUNDS_MAX = 15 };
 
 struct plan {
     bool is_quick;
-    unsigned missed; /* bounds that were not kept */
+    unsigned missed; /* how many bounds were not kept */
 };
 
 uint64_t thread_cpu_ns(void);  /* processor time of this thread */

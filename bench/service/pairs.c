@@ -11,9 +11,9 @@
  *             the process, so the work of the worker's thread counts, too
  *   heap      two threads, a 4-ary heap, a mutex around it
  *
- * Also cancel alone, by the worker that has the timer, and by another thread. All operations but those from outside are
- * measured in processor time of their own thread, so that other work on the machine matters little. Only the ratio to
- * the heap is one of real time.
+ * Cancels alone are measured, too: by the worker that has the timer, and by another thread. All operations but those
+ * from outside are measured in processor time of their own thread, so that other work on the machine matters little.
+ * Only the ratio to the heap is one of real time.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static double bare_pairs(size_t pending, size_t pairs) {
     return (double)(end - begin) / (double)pairs;
 }
 
-/* Makes pairs on the calling thread. Returns ns a pair, measured by cpu_ns. Afterwards no timer is left. */
+/* Makes pairs on the calling thread. Returns ns for each pair, measured by cpu_ns. Afterwards no timer is left. */
 static double service_pairs(verge_service *service, size_t pending, size_t pairs, uint64_t (*cpu_ns)(void)) {
     verge_timer *timers = handles(pending);
     uint64_t at_ns = verge_service_exact_now(service) + TIMEOUT_NS;
@@ -129,11 +129,11 @@ struct locked_heap {
 /* What one of two threads does. */
 struct part {
     pthread_barrier_t *barrier;
-    verge_service *service; /* NULL: it uses the heap or, if that is NULL, a wheel of its own */
+    verge_service *service; /* NULL: the thread uses the heap or, if that is NULL, a wheel of its own */
     struct locked_heap *heap;
     size_t pairs;
     double ns;
-    uint64_t begin_ns; /* real time */
+    uint64_t begin_ns; /* real time, as end_ns is */
     uint64_t end_ns;
 };
 
@@ -278,7 +278,7 @@ static double cancels(bool remotely, size_t rounds) {
     return median(each, rounds);
 }
 
-/* If the worker's thread gets no processor for a while, it then takes many records at once, and the figures are
+/* If the worker's thread gets no processor for a while, it takes many records at once afterwards. Then the figures are
  * lower. */
 static void measure_outside(const struct plan *plan) {
     size_t rounds = plan->is_quick ? 5 : 11;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client: a plain epoll loop, the same for every server. */
+/* The client of the echo servers: a plain epoll loop, the same for every server. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,11 +12,11 @@
 #include "echo.h"
 #include "tasks.h"
 
-enum { latency_buckets = 200000 }; /* of 100 ns */
+enum { latency_buckets = 200000 }; /* each of 100 ns */
 
 struct connection {
     int fd;
-    size_t received; /* of the message under way */
+    size_t received; /* how many bytes of the message under way have come back */
     double sent_ns;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Echo over loopback: 64-byte messages, 64 connections with one message under way each. The server is a process of its
- * own. The servers take turns.
+ * Servers echo 64-byte messages over loopback. There are 64 connections, each with one message under way. Each server
+ * is a process of its own. The servers take turns.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ int bench_io_echo(bool quick) {
     return missed;
 }
 
-/* Two workers: each gets every second connection, or one accepts all and spawns their tasks on itself. */
+/* A server has two workers: each gets every second connection, or one accepts all and spawns their tasks on itself. */
 int bench_io_balance(bool quick) {
     struct bench_series rates[2] = {0}, cpu[2] = {0};
     for (int round = 0; round < (quick ? 2 : 15); round++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv over 64 socket pairs, each rival on one ring. In each round, all 64 calls wait, then each gets 64 bytes, then
- * all return. Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout. verge: 64 tasks, with and
- * without a deadline for each recv.
+ * Measures recv over 64 socket pairs. Each rival has one ring of io_uring. In each round, all 64 calls wait, then each
+ * gets 64 bytes, then all return. Bare: liburing, no timeouts. Linked: liburing, each recv with a linked timeout.
+ * verge: 64 tasks, with and without a deadline for each recv.
  */
 #include <liburing.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ static double run_liburing(bool with_timeouts, int rounds) {
 struct verge_run {
     int rounds;
     bool with_deadlines;
-    unsigned received; /* in this round */
+    unsigned received; /* how many messages of this round were received */
     verge_channel *round_done;
     double ns_each;
 };
@@ -111,7 +111,7 @@ static intptr_t sends(void *argument) {
     (void)verge_yield();
     const double begin_ns = bench_cpu_ns();
     for (int round = 0; round < verge_run.rounds; round++) {
-        (void)verge_yield(); /* the loop submits the calls of the others */
+        (void)verge_yield(); /* lets the loop submit the calls of the other tasks */
         send_to_all();
         bench_check(verge_channel_receive(verge_run.round_done, NULL, VERGE_NEVER) == 0, "a round is done");
     }

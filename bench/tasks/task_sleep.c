@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Very many tasks asleep: how much memory they take, and how fast they are spawned and woken. The clock stands still
- * until all of them are asleep. Also what a runtime costs that has nothing to do. */
+/* Very many tasks sleep: how much memory do they take, and how fast are they spawned and woken? The clock stands still
+ * until all of them are asleep. Also: what does a runtime cost that has nothing to do? */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -114,7 +114,7 @@ static double process_ns(void) {
 /* Measures from a plain thread, as a task that measures would keep its worker busy. */
 static void *looks_on(void *argument) {
     struct idle *idle = argument;
-    (void)sleep(1); /* then all tasks wait, and no runner searches */
+    (void)sleep(1); /* after a second, all tasks wait, and no runner searches */
     const double begin_ns = process_ns();
     (void)sleep(idle->seconds);
     idle->cpu_ns = process_ns() - begin_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two flows of control that take turns: tasks that yield, against swapcontext. */
+/* Two flows of control take turns: tasks that yield are compared with swapcontext. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* In a child, stores the message for the parent and ends the child. Otherwise prints the message and exits. */
+/* Ends the process. After bench_fail_into, as in a child, stores the message for the parent. Without it, prints the
+ * message. */
 _Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Messages of bench_fail go to this buffer from now on. */

@@ -2,8 +2,8 @@
 /*
  * bench/wheel/figures.h - the figures of each case (workload, N, pages, rival) after all rounds.
  *
- * best: the fastest round, for each slice of a section and each single advance. Of bytes and work: the last round.
- * median: the median of the rounds, each taken as a whole.
+ * best: the fastest round, for each slice of a section and each single advance. Bytes and work are those of the last
+ * round. median: the median of the rounds, each taken as a whole.
  */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
@@ -17,7 +17,7 @@ enum {
 };
 
 enum bench_metric {
-    BENCH_METRIC_TOTAL_NS, /* per operation, timer or tick; both sections */
+    BENCH_METRIC_TOTAL_NS, /* both sections together, per operation, timer or tick */
     BENCH_METRIC_SCHEDULE_NS,
     BENCH_METRIC_EXPIRE_NS,
     BENCH_METRIC_P99_NS, /* of single advances, like the three below */
@@ -26,7 +26,7 @@ enum bench_metric {
     BENCH_METRIC_LONGEST_NS,
     BENCH_METRIC_OWN_BYTES, /* per pending timer */
     BENCH_METRIC_ALL_BYTES, /* per pending timer, including the part that the user's object embeds */
-    BENCH_METRIC_WORK,      /* of the busiest advance */
+    BENCH_METRIC_WORK,      /* how much work the busiest advance did */
     BENCH_METRIC_COUNT,
 };
 

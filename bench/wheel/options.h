@@ -21,7 +21,7 @@ struct bench_options {
     bool pages[BENCH_PAGES_COUNT];
     unsigned round_count;
     size_t size_count;
-    uint32_t sizes[BENCH_SIZE_COUNT_MAX]; /* N */
+    uint32_t sizes[BENCH_SIZE_COUNT_MAX]; /* the values of N */
     uint32_t workloads;                   /* bit mask by index in bench_workloads */
     uint32_t rivals;                      /* bit mask by index in bench_rivals */
     const char *out;                      /* directory for CSV and plots; NULL: none */

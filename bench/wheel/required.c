@@ -39,9 +39,9 @@ static const uint32_t sizes[SIZE_COUNT] = {1000, 10000, 100000, 1000000, 1000000
  */
 struct requirement {
     const char *name;
-    const char *rows[ROWS_MAX + 1]; /* of the report; ends with NULL */
+    const char *rows[ROWS_MAX + 1]; /* names of rows of the report; ends with NULL */
     enum kinds kinds;
-    bool is_ratio;              /* otherwise verge's figure itself is compared */
+    bool is_ratio;              /* false: at_most is for verge's figure itself */
     double at_most[SIZE_COUNT]; /* index: as in sizes */
 };
 

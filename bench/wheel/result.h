@@ -33,7 +33,7 @@ struct bench_result {
     uint64_t own_bytes;     /* see struct bench_footprint */
     uint64_t embedded_bytes;
     uint64_t work_max;
-    uint32_t sample_count; /* durations of single advances */
+    uint32_t sample_count; /* how many durations of single advances follow */
     uint32_t samples_ns[BENCH_SAMPLE_COUNT_MAX];
 };
 

@@ -28,7 +28,7 @@ struct bench_log {
     uint32_t *ids;
     size_t count;
     size_t capacity;
-    size_t dropped_count; /* firings for which there was no room: more than can be right */
+    size_t dropped_count; /* how many firings found no room: more fired than can be right */
 };
 
 static inline void bench_log_fired(struct bench_log *log, uint32_t id) {
@@ -67,12 +67,13 @@ struct bench_rival {
     uint64_t lateness_ns;  /* how much later than the first advance at or after its deadline a timer may fire */
     void *(*create)(const struct bench_setup *setup);
     void (*destroy)(void *self);
-    /* These return 0, or a negative number after an error. So do the libraries: an adapter can be a jump into one. */
-    int (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* of a timer that is not pending */
-    int (*cancel)(void *self, uint32_t id);                           /* negative if it was not pending */
-    int (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* pending or not */
-    void (*advance)(void *self, uint64_t now_ns);                     /* fires into the log */
-    uint64_t (*next)(void *self);                                     /* NULL: its interface has no such function */
+    /* These return 0, or a negative number after an error. As the libraries do the same, an adapter can be a jump into
+     * one. */
+    int (*schedule)(void *self, uint32_t id, uint64_t deadline_ns);   /* a timer that is not pending */
+    int (*cancel)(void *self, uint32_t id);                           /* negative if the timer was not pending */
+    int (*reschedule)(void *self, uint32_t id, uint64_t deadline_ns); /* the timer may be pending or not */
+    void (*advance)(void *self, uint64_t now_ns);                     /* puts timers that fire into the log */
+    uint64_t (*next)(void *self);                                     /* NULL: the rival has no such function */
     void (*footprint)(void *self, struct bench_footprint *ret_footprint);
     void (*await)(void *self, uint64_t now_ns); /* real time only: sleeps until that time */
     uint32_t (*pending)(void *self);            /* real time only: number of pending timers */

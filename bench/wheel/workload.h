@@ -36,22 +36,22 @@ struct bench_plan {
     size_t step_count;
     /* churn, churn-rand, reset, connections, mixed: operations that fill, then some that warm up, then measured ones */
     struct bench_step *steps;
-    uint64_t operation_ns;   /* the clock moves by this much an operation */
+    uint64_t operation_ns;   /* the clock moves by this much with each operation */
     size_t block_operations; /* operations between two advances */
     size_t fill_count;
     size_t warm_count;
     size_t measured_count;
     uint32_t *cancels;     /* mixed: ids to be cancelled, batch after batch */
-    uint32_t *cancel_ends; /* mixed: by batch, where its ids begin in `cancels` */
+    uint32_t *cancel_ends; /* mixed: of each batch, where its ids begin in `cancels` */
     size_t cancel_end_count;
-    uint32_t *durations; /* all other workloads: by id */
+    uint32_t *durations; /* all other workloads: of each id */
     uint32_t *order;     /* burst: ids in the order in which they are scheduled; NULL: ascending */
 };
 
 struct bench_case {
     const struct bench_plan *plan;
     const struct bench_rival *rival;
-    void *self; /* of the rival */
+    void *self; /* the rival's instance */
     struct bench_object *objects;
     struct bench_log log;
     size_t *log_ends; /* log.count after each advance */

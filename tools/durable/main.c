@@ -152,7 +152,7 @@ static int list(verge_durable *durable, const verge__arguments *a) {
     return for_each(durable, a, a->argument != NULL, print_one);
 }
 
-static uint64_t changed_count; /* of dead timers */
+static uint64_t changed_count; /* how many dead timers were retried or forgotten */
 static uint64_t stayed_count;
 
 static int change_dead(verge_durable *durable, const verge__arguments *a, const verge_durable_info *info) {

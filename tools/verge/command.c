@@ -223,7 +223,7 @@ static bool parse_word(const struct command *command, const char *word, const ch
 
 static bool parse_words(const struct command *command, int argument_count, char **arguments, void *settings,
                         const char **ret_argument) {
-    bool only_words = false; /* after -- */
+    bool only_words = false; /* after "--", words are no options */
     for (int i = 0; i < argument_count; i++) {
         const char *word = arguments[i];
         bool is_option = !only_words && word[0] == '-' && word[1] != '\0';

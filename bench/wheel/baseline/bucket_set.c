@@ -48,7 +48,7 @@ int bucket_set_reschedule(struct bucket_set *set, struct ring_node *node, uint64
     return bucket_set_schedule(set, node, deadline_ns);
 }
 
-/* Finds the earliest timer. It is in the list with the most bits in common, which is searched as a whole. */
+/* Finds the earliest timer. It is in the list of timers with the most bits in common, which is searched as a whole. */
 static void find_next(struct bucket_set *set) {
     set->next_tick = UINT64_MAX;
     struct ring *head = &set->buckets[LAST];

@@ -49,7 +49,7 @@ int tick_wheel_reschedule(struct tick_wheel *wheel, struct ring_node *node, uint
     return tick_wheel_schedule(wheel, node, deadline_ns);
 }
 
-/* Advances a level by one tick. If that brings it round, the level above goes first. */
+/* Advances a level by one tick. If the level has gone round with that, the level above advances first. */
 static void go_on(struct tick_wheel *wheel, unsigned level, ring_fired *on_fired, void *context) {
     uint64_t position = ++wheel->now_ticks[level];
     if ((position & SLOT_MASK) == 0 && level + 1 < LEVEL_COUNT) {
@@ -59,7 +59,7 @@ static void go_on(struct tick_wheel *wheel, unsigned level, ring_fired *on_fired
     if (ring_is_empty(head)) {
         return;
     }
-    struct ring here; /* timers that are scheduled now for this slot are for its next turn */
+    struct ring here; /* not in the slot: timers that callbacks schedule for it wait until its next turn */
     ring_init(&here);
     ring_move(&here, head);
     uint64_t now_tick = wheel->now_ticks[0];

@@ -17,7 +17,7 @@ struct adapter {
     struct bench_log *log;
 };
 
-static struct adapter *only_adapter; /* a callback gets its event only */
+static struct adapter *only_adapter; /* a static variable, as a callback gets its event only */
 
 static void *allocate(size_t size) {
     return bench_memory_resize(NULL, size == 0 ? 1 : size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The baseline. */
+/* The baseline: the hierarchical timing wheel of the textbooks. */
 #include "../baseline/textbook_wheel.h"
 
 #include "../clock.h"

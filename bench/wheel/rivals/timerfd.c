@@ -26,7 +26,7 @@ struct adapter {
     int epoll;
     int *descriptors;
     uint32_t id_count;
-    uint64_t simulated_to_real_ns; /* modulo 2^64 */
+    uint64_t simulated_to_real_ns; /* real minus simulated time, modulo 2^64 */
     struct bench_log *log;
 };
 

@@ -68,9 +68,9 @@ struct maker {
     uint32_t id_count;
     uint32_t *free_ids;
     uint32_t free_count;
-    uint32_t *next;  /* by id: the next id that ends in the same batch */
-    bool *cancelled; /* by id: whether it is cancelled */
-    uint32_t *ring;  /* by batch: the first id that ends in it */
+    uint32_t *next;  /* of each id: the next id that ends in the same batch */
+    bool *cancelled; /* of each id: whether it is cancelled */
+    uint32_t *ring;  /* of each batch: the first id that ends in it */
 };
 
 static void maker_open(struct maker *maker, uint32_t id_count, uint32_t timer_count) {

@@ -44,7 +44,7 @@ struct pass {
 
 struct passes {
     const struct bench_spread *spread;
-    size_t advance_count; /* of a pass */
+    size_t advance_count; /* how many advances a pass has */
     size_t repeat_count;
     size_t count;
     struct pass passes[REPEAT_COUNT_MAX + 1];
@@ -100,7 +100,7 @@ static void advance_range(struct bench_case *run, const struct passes *passes, c
     }
 }
 
-/* Waits in real time until all deadlines have passed. Of the expiry, only what comes after that is timed. */
+/* Waits in real time until all deadlines have passed. Only the part of the expiry that comes after that is timed. */
 static void real_time_pass(struct bench_case *run, const struct passes *passes, struct pass *pass) {
     uint64_t last_ns = pass_time_ns(passes, pass, pass->advance_end - 1);
     run->rival->await(run->self, last_ns);

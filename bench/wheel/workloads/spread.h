@@ -9,11 +9,11 @@
 #include "../workload.h"
 
 struct bench_spread {
-    uint64_t span_ns;  /* no duration is longer, but for less than 2^17 ns */
-    uint64_t step_ns;  /* of an advance */
+    uint64_t span_ns;  /* no duration is longer by 2^17 ns or more */
+    uint64_t step_ns;  /* by how much each advance moves time */
     bool repeat;       /* a small N is repeated, so that there is enough to measure */
     bool sample;       /* one more pass, in which each advance is timed; not in real time */
-    size_t work_limit; /* 0: none. Otherwise advances go on until all timers have fired */
+    size_t work_limit; /* if it is not 0, advances go on until all timers have fired */
 };
 
 enum {

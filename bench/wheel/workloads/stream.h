@@ -5,7 +5,7 @@
  * plans have 1 us and 1000.
  *
  * A stream fills, warms up and is then timed, in slices of whole blocks. Afterwards the whole stream is replayed in the
- * model, and time advances until all timers have fired. Real time does not: there, the pending timers are counted.
+ * model, and time advances until all timers have fired. In real time it does not: there, pending timers are counted.
  */
 #ifndef BENCH_STREAM_H
 #define BENCH_STREAM_H

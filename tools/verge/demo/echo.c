@@ -41,7 +41,7 @@ struct client {
     uint32_t number;
     bool stalls;
     bool was_cut;               /* the server has closed the connection */
-    _Atomic(uint32_t) timeouts; /* of this client, as the server counted them */
+    _Atomic(uint32_t) timeouts; /* how often the server timed this client out */
     uint64_t random;
 };
 
@@ -58,8 +58,8 @@ struct echo {
     struct client clients[CLIENT_COUNT];
     atomic_bool must_stop;
     _Atomic(uint64_t) echoed;
-    _Atomic(uint64_t) early;   /* timeouts before the deadline */
-    _Atomic(uint64_t) strange; /* answers that are wrong or missing */
+    _Atomic(uint64_t) early;   /* how many timeouts came before their deadline */
+    _Atomic(uint64_t) strange; /* how many answers were wrong or missing */
     _Atomic(int) failure;      /* the first error of a call that must not fail; 0: there was none */
     int error;                 /* of the runtime */
 };

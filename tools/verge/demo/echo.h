@@ -17,10 +17,10 @@ struct echo;
 /* Starts server and clients on threads of their own. Returns 0 or a negative errno. */
 int echo_begin(uint32_t worker_count, uint64_t seed, struct echo **ret_echo);
 
-/* The runtime of server and clients. */
+/* Returns the runtime of server and clients. */
 verge_runtime *echo_runtime(const struct echo *echo);
 
-/* Messages that have come back so far. From any thread. */
+/* Returns how many messages have come back so far. Any thread may call it. */
 uint64_t echo_count(struct echo *echo);
 
 /* Ends the clients; those that stall end when the server times them out. Then adds the checks to the audit. Sets

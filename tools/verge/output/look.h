@@ -10,7 +10,7 @@ struct look {
     bool is_terminal;
 };
 
-/* Plain if stdout is no terminal, TERM is missing or "dumb", or NO_COLOR is set and not empty. */
+/* Returns a plain look if stdout is no terminal, TERM is missing or "dumb", or NO_COLOR is set and not empty. */
 struct look look_of_stdout(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 const char *reason_of(int error) {
     switch (error) {
-    case -EAGAIN: /* here about threads; the text of verge_strerror is about timers and tasks */
+    case -EAGAIN: /* this text is about threads; that of verge_strerror is about timers and tasks */
         return "a thread cannot be started: a limit on threads (ulimit -u) or on address space (ulimit -v)";
     case -ENOMEM:
         return "out of memory, or of address space (ulimit -v)";

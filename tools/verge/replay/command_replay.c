@@ -15,7 +15,7 @@ struct settings {
     unsigned presets; /* one bit for each preset */
     uint64_t precision_ns, window_ns, late_ns, limit, work_limit;
     unsigned order; /* a verge_order, or ORDER_OF_PRESET */
-    unsigned polls; /* 0: when the wheel asks for it, 1: as recorded */
+    unsigned polls; /* when to poll; 0: when the wheel asks for it, 1: as recorded */
     bool coarse, exact, json;
 };
 
@@ -149,8 +149,8 @@ static int replay_all(const struct settings *settings, struct replay_report *rep
     return EXIT_SUCCESS;
 }
 
-/* A sweep recommends settings. It runs if --late is given. Otherwise it runs only if the user has given no settings;
- * recorded polls count as one, as then the wheel does not decide when to wake up. */
+/* A sweep recommends settings. It runs if --late is given. Without --late, it runs only if the user has given no
+ * settings. Recorded polls count as a setting, as the wheel then does not decide when to wake up. */
 static bool is_sweep_asked_for(const struct settings *settings) {
     const bool is_given = settings->precision_ns != 0 || settings->window_ns != 0 || settings->coarse ||
                           settings->exact || settings->polls == 1;

@@ -10,6 +10,6 @@ struct counting_allocator {
     uint64_t bytes, bytes_peak;
 };
 
-void counting_allocator_init(struct counting_allocator *counting); /* it must not move afterwards */
+void counting_allocator_init(struct counting_allocator *counting); /* the struct must not move afterwards */
 
 #endif

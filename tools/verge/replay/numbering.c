@@ -7,7 +7,7 @@
 
 struct numbering_place {
     uint64_t name;
-    size_t number_plus_1; /* 0: empty */
+    size_t number_plus_1; /* 0: the place is empty */
 };
 
 enum { PLACE_COUNT_FIRST = 64 };

@@ -15,7 +15,7 @@ struct numbering { /* starts as {0} */
 
 bool numbering_find(const struct numbering *numbering, uint64_t name, size_t *ret_number);
 
-/* Returns the number of a name. A new name gets the next number. -ENOMEM. */
+/* *ret_number: the number of the name; a new name gets the next number. Returns 0 or -ENOMEM. */
 int numbering_add(struct numbering *numbering, uint64_t name, size_t *ret_number);
 
 void numbering_free(struct numbering *numbering);

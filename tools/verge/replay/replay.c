@@ -12,7 +12,7 @@
 
 struct timer {
     verge_timer handle;   /* 0: not pending */
-    uint64_t deadline_ns; /* from the trace */
+    uint64_t deadline_ns; /* as in the trace */
 };
 
 struct replay {
@@ -101,7 +101,7 @@ static size_t poll_once(struct replay *replay, uint64_t now_ns, size_t limit) {
     return count;
 }
 
-/* A wake-up: polls until nothing due is left. */
+/* Makes a wake-up: polls until nothing due is left. Returns how many timers fired. */
 static size_t poll_all(struct replay *replay, uint64_t now_ns) {
     size_t fired = 0;
     replay->result->wakeups++;
@@ -202,7 +202,7 @@ static void reset(struct replay *replay, const struct trace_operation *operation
 
 static int start(struct replay *replay, const struct trace_operation *operation) {
     struct timer *timer = &replay->timers[operation->timer];
-    if (timer->handle != 0) { /* in the recorded program, it had fired already */
+    if (timer->handle != 0) { /* in the recorded program, this timer had fired already */
         reset(replay, operation);
         return 0;
     }

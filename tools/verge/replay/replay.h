@@ -11,7 +11,7 @@
 
 struct replay_options {
     uint64_t precision_ns; /* a power of two, to which the preset's levels are moved; 0: as in the preset */
-    uint64_t window_ns;    /* a timer may fire so much later, to fire with others; a line `window` has its own */
+    uint64_t window_ns;    /* by how much timers may fire later, to fire with others. Lines `window` have their own */
     uint64_t limit;        /* timers that one poll returns at most */
     uint64_t work_limit;   /* 0: no limit */
     verge_wheel_preset preset;
@@ -38,10 +38,10 @@ struct replay_result {
     uint64_t late_p50_ns, late_p90_ns, late_p99_ns, late_p999_ns, late_max_ns;
     verge_wheel_stats stats; /* at the end */
     const char *broken;      /* a promise that was not kept, or NULL */
-    char refusal[160];       /* of -EINVAL: which option is refused, and why */
+    char refusal[160];       /* after -EINVAL: which option is refused, and why */
 };
 
-/* -EINVAL: the wheel's options are refused, and ret_result->refusal says why. -ENOMEM. */
+/* Returns 0, -ENOMEM, or -EINVAL if the wheel's options are refused; then ret_result->refusal says why. */
 int replay_run(const struct trace *trace, const struct replay_options *options, struct replay_result *ret_result);
 
 /* Returns the time from earliest to latest that has the most trailing zero bits. A wheel chooses it for a window,

@@ -28,7 +28,7 @@ static const struct figure {
     const char *label;
     const char *key;
     enum unit unit;
-    size_t offset; /* of a uint64_t in struct replay_result */
+    size_t offset; /* of the figure, a uint64_t, in struct replay_result */
 } figures[] = {
 #define AT(field) offsetof(struct replay_result, field)
     {"precision", "precision_ns", NANOSECONDS, AT(precision_ns)},

@@ -54,8 +54,8 @@ static int add(const struct trace *trace, const struct replay_options *options, 
     return error == -EINVAL ? 0 : error; /* -EINVAL: there is no such wheel, so it is not recommended */
 }
 
-/* Adds a setting without a window, and up to two with one. A timer is late by less than precision and window together,
- * and these keep to the limit. */
+/* Adds a setting without a window, and up to two with one. A timer is late by less than the sum of precision and
+ * window, and this sum is within the limit. */
 static int add_with_windows(const struct trace *trace, const struct replay_options *options, struct sweep *sweep,
                             uint64_t precision_ns) {
     const uint64_t room_ns = sweep->late_ns - precision_ns;

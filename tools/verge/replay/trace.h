@@ -22,11 +22,12 @@ struct trace_problem {
     const char *text;
 };
 
-/* Adds a line to a trace, which starts as (struct trace){0}. -EINVAL: *ret_problem says what is wrong. -ENOMEM. The
- * functions below have the same errors. */
+/* Adds a line to a trace, which starts as (struct trace){0}. Returns 0, -ENOMEM, or -EINVAL: then *ret_problem says
+ * what is wrong. The functions below return the same. */
 int trace_add_line(struct trace *trace, const char *text, size_t length, struct trace_problem *ret_problem);
-int trace_finish(const struct trace *trace, struct trace_problem *ret_problem);     /* after the last line */
-int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem); /* both; also read errors */
+int trace_finish(const struct trace *trace, struct trace_problem *ret_problem); /* after the last line */
+/* Adds all lines of a file, and ends the trace. Also returns read errors. */
+int trace_read(struct trace *trace, FILE *file, struct trace_problem *ret_problem);
 
 /* Reads the file of this name; "-" is the standard input. Also returns errors of fopen. */
 int trace_read_file(struct trace *trace, const char *name, struct trace_problem *ret_problem);

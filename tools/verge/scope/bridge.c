@@ -31,7 +31,7 @@ struct bridge {
     char secret[2 * TOKEN_BYTES + 3]; /* "/TOKEN/" */
 };
 
-/* One connection, for one request. */
+/* One connection of a browser, for one request. */
 struct crossing {
     struct bridge *bridge;
     int fd;

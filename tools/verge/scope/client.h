@@ -10,7 +10,7 @@ struct client {
     int fd;      /* -1: not connected */
     char *bytes; /* what was received and not used yet */
     size_t size, room;
-    char *event;   /* the last one that client_event returned */
+    char *event;   /* the last event that client_event returned */
     bool has_head; /* the head of the answer was read */
 };
 

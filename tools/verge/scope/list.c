@@ -85,7 +85,7 @@ size_t list_scopes(struct listed *scopes, size_t room) {
         scopes[count] = (struct listed){.pid = 0};
         if (find_address(folder, entry->d_name, &scopes[count])) {
             ask(&scopes[count]);
-            count += scopes[count].name[0] != '\0' ? 1 : 0; /* otherwise its program does not answer */
+            count += scopes[count].name[0] != '\0' ? 1 : 0; /* empty: the program does not answer */
         }
     }
     if (directory != NULL) {

@@ -138,7 +138,7 @@ int look_on_terminal(const struct client_address *address) {
     if (error != 0) {
         return error;
     }
-    /* Before the screen changes, so that a wrong token is reported at once. */
+    /* Receives before the screen changes, so that a wrong token is reported at once. */
     error = client_receive(&session.client);
     if (error > 0) {
         error = terminal_begin();

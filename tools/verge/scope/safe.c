@@ -20,7 +20,7 @@ uint32_t safe_character(const char *text, size_t *ret_size) {
         }
         character = character << 6 | (at[i] & 0x3fU);
     }
-    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000}; /* a smaller one needs fewer bytes */
+    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000}; /* by size; a smaller character needs fewer bytes */
     const bool is_surrogate = character >> 11 == 0xd800 >> 11;
     if (size == 0 || character < lowest[size] || is_surrogate || character > 0x10ffff) {
         return 0xfffd;

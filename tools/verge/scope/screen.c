@@ -26,7 +26,7 @@ enum {
 struct line {
     char bytes[LINE_SIZE];
     size_t size;
-    int left; /* columns */
+    int left; /* how many columns are left */
 };
 
 /* Adds text that may be from strangers, such as labels: it must not move the cursor, nor reverse other text. */
@@ -136,7 +136,7 @@ struct column {
     enum { IS_COUNT, IS_RATE, IS_SHARE, IS_TIME, IS_AGE, IS_NAME } kind;
 };
 
-/* A terminal of 80 columns has 41 for the name. */
+/* A terminal of 80 columns leaves 41 for the name of the source. */
 static const struct column columns[] = {
     {"PENDING", "pending", 11, 0, IS_COUNT},
     {"START/S", "started", 9, 64, IS_RATE},

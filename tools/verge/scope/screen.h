@@ -14,7 +14,7 @@ struct screen {
     unsigned sort;     /* the column by which the table is sorted */
     bool ascending;
     unsigned first;   /* the first row of the table that is shown */
-    unsigned subject; /* which one is shown, in the order of the snapshot: service, tasks, or a wheel */
+    unsigned subject; /* the number of what is shown, in the order of the snapshot: service, tasks, or a wheel */
     bool is_lost;     /* there is no connection */
 };
 

@@ -229,7 +229,7 @@ static bool read_value(struct reader *reader, struct value *into) {
         is_read = into->text != NULL;
     } else if (accept_word(reader, "true") || accept_word(reader, "false")) {
         into->kind = VALUE_BOOL;
-        into->number = reader->at[-2] == 'u'; /* tr u e, fal s e */
+        into->number = reader->at[-2] == 'u'; /* the last letter but one: u of true, s of false */
         is_read = true;
     } else {
         is_read = accept_word(reader, "null") || read_number(reader, into);

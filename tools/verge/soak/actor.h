@@ -12,7 +12,7 @@ struct actor {
     verge_service *service;
     size_t slot_from, slot_to; /* the slots that it owns */
     uint64_t random;
-    uint64_t delay_max_ns; /* of a timer */
+    uint64_t delay_max_ns; /* the longest delay of a timer */
     uint64_t pause_ns;     /* after each batch; 0: none */
     bool joins;            /* the thread also becomes a worker now and then */
     atomic_bool *must_stop;

@@ -10,12 +10,12 @@
 
 struct faulty_allocator {
     verge_allocator table;
-    _Atomic(uint64_t) bytes;      /* allocated now */
-    _Atomic(uint64_t) asked;      /* calls of allocate */
+    _Atomic(uint64_t) bytes;      /* how many bytes are allocated now */
+    _Atomic(uint64_t) asked;      /* how often allocate was called */
     _Atomic(uint64_t) fail_every; /* one in so many calls fails; 0: none */
     _Atomic(uint64_t) refused;
 };
 
-void faulty_allocator_init(struct faulty_allocator *faulty); /* it must not move afterwards */
+void faulty_allocator_init(struct faulty_allocator *faulty); /* the struct must not move afterwards */
 
 #endif

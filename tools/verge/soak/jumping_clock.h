@@ -9,7 +9,7 @@
 #include <verge/base.h>
 
 struct jumping_clock {
-    _Atomic(uint64_t) ahead_ns; /* of the monotonic clock */
+    _Atomic(uint64_t) ahead_ns; /* by how much this clock is ahead of the monotonic clock */
 };
 
 verge_clock jumping_clock_table(struct jumping_clock *jumping);        /* the struct must not move afterwards */

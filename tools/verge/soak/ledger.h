@@ -35,11 +35,11 @@ struct slot {
     _Atomic(uint64_t) timer; /* 0: start has not returned yet, or the timer is over */
     _Atomic(uint64_t) announced_ns, agreed_ns, tolerated_ns;
     _Atomic(uint32_t) generation;
-    _Atomic(uint16_t) begun, ended; /* callbacks */
-    _Atomic(uint16_t) cancels;      /* cancels that returned 0 */
+    _Atomic(uint16_t) begun, ended; /* how many callbacks have begun and ended */
+    _Atomic(uint16_t) cancels;      /* how many cancels returned 0 */
     _Atomic(uint16_t) expected;
     _Atomic(uint8_t) kind;
-    bool is_used; /* only for the owner: a generation is not over */
+    bool is_used; /* only for the owner: a generation has begun, and is not over */
     uint8_t handed_back;
 };
 
@@ -68,8 +68,8 @@ struct ledger {
 /* How generations ended; each thread counts its own. */
 struct ledger_tally {
     uint64_t started, refused, ran, cancelled, handed_back;
-    uint64_t runs;   /* callbacks */
-    uint64_t resets; /* resets that returned 0 or VERGE_RUNNING */
+    uint64_t runs;   /* how many callbacks ran */
+    uint64_t resets; /* how many resets returned 0 or VERGE_RUNNING */
 };
 
 int ledger_open(struct ledger *ledger, size_t slot_count); /* the ledger must be zeroed */

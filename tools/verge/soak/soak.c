@@ -16,7 +16,7 @@
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
-#define ROUND_NS (20 * MS) /* of the conductor */
+#define ROUND_NS (20 * MS) /* how long the conductor sleeps in each round */
 #define PERIOD_NS (10 * MS)
 #define PAUSE_NS (2 * MS) /* of actors, if the test is not hostile, so that the machine is not overloaded */
 
@@ -28,7 +28,7 @@ struct soak {
     struct faulty_allocator memory;
     struct jumping_clock clock;
     struct actor actors[SOAK_ACTOR_COUNT_MAX];
-    size_t actor_count; /* actors that have begun */
+    size_t actor_count; /* how many actors have begun */
     atomic_bool must_stop;
     uint64_t random;
     uint32_t workers[VERGE_WORKER_COUNT_MAX]; /* ids of the service's threads */

@@ -17,7 +17,7 @@ enum { SOAK_ACTOR_COUNT_MAX = 64 };
 struct soak_options {
     uint64_t seed;
     uint64_t duration_ns;
-    uint64_t delay_max_ns; /* of timers */
+    uint64_t delay_max_ns; /* the longest delay of a timer */
     size_t timer_count;    /* the number of slots; most slots have a timer at any time */
     uint32_t worker_count, actor_count;
     bool is_hostile; /* if not, one worker is retired half-way, and another joins */
@@ -33,7 +33,7 @@ struct soak_options {
 /* The second in which callbacks were latest. count is 0 if the run did not last a second. */
 struct soak_second {
     uint64_t number;  /* 1: the first */
-    uint64_t count;   /* callbacks */
+    uint64_t count;   /* how many callbacks ran in it */
     uint64_t late_ns; /* 99 % of them were late by at most this */
     uint64_t moved;   /* timers that moved to another worker in this second */
 };
@@ -41,8 +41,8 @@ struct soak_second {
 struct soak_result {
     struct ledger_tally tally;
     verge_histogram lateness, callback_time;
-    verge_service_stats stats;          /* before the end */
-    uint64_t took_ns;                   /* without the end */
+    verge_service_stats stats;          /* as they were before the service ended */
+    uint64_t took_ns;                   /* how long the run took, without its end */
     uint64_t periodic, periodic_missed; /* runs of the periodic timer, and ticks that it missed */
     uint64_t pending_max, joined, left, jumps, refused_allocations;
     struct soak_second worst;

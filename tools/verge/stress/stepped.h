@@ -28,7 +28,7 @@ struct stepped_result {
     uint64_t steps;
     uint64_t digest; /* a hash of all events */
     uint64_t started, fired, cancelled, handed_back;
-    uint64_t reset, ended; /* ended: ran for the last time */
+    uint64_t reset, ended; /* ended: how many timers ran for the last time */
     uint64_t joined, left, jumps, refused;
     struct audit audit;
 };

@@ -16,7 +16,7 @@ enum {
 
 enum subject_state { SUBJECT_FREE, SUBJECT_PENDING, SUBJECT_RUNNING };
 
-/* The simple copy of a timer. */
+/* A simple copy of a timer, from which the results of calls are known (stepped.h). */
 struct subject {
     verge_timer timer;
     uint64_t earliest_ns, latest_ns; /* its deadline is in this range; they differ only if it has a window */

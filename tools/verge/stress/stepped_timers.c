@@ -154,7 +154,7 @@ static void reset(struct stepped *stepped, struct subject *subject) {
     stepped->result->reset++;
     subject->earliest_ns = deadline_ns;
     subject->latest_ns = deadline_ns;
-    subject->will_run_again = true; /* counts only while it is running */
+    subject->will_run_again = true; /* counts only in the state SUBJECT_RUNNING */
 }
 
 static void cancel(struct stepped *stepped, struct subject *subject) {

@@ -50,7 +50,7 @@ struct stream {
     struct round *round;
     int reader_fd, writer_fd;
     uint64_t written, read;
-    uint64_t random; /* for the reader */
+    uint64_t random; /* used by the reader */
     atomic_bool is_shut;
     atomic_bool has_ended;
     _Atomic(uint64_t) progress; /* how often the reader has gone through its loop */
@@ -59,7 +59,7 @@ struct stream {
 
 struct writer {
     struct round *round;
-    struct stream *streams; /* STREAMS_PER_WRITER */
+    struct stream *streams; /* STREAMS_PER_WRITER of them */
     uint64_t random;
     uint64_t timeouts;
 };
@@ -405,7 +405,8 @@ static uint64_t resident_bytes(void) {
     char text[128] = "";
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        const char *numbers = fgets(text, sizeof(text), file) == NULL ? NULL : strchr(text, ' '); /* the second one */
+        /* The second number of the file. */
+        const char *numbers = fgets(text, sizeof(text), file) == NULL ? NULL : strchr(text, ' ');
         resident = numbers == NULL ? 0 : strtoull(numbers, NULL, 10);
         (void)fclose(file);
     }

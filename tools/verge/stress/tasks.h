@@ -21,7 +21,7 @@ struct tasks_options {
 struct tasks_result {
     const char *backend;
     uint64_t rounds, tasks;
-    uint64_t reads, writes, bytes; /* bytes: as many were read */
+    uint64_t reads, writes, bytes; /* bytes: how many bytes were read */
     uint64_t timeouts;
     uint64_t migrated; /* tasks that changed their worker */
     uint64_t joined, left;
