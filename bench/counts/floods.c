@@ -18,7 +18,7 @@ enum {
     TIMER_COUNT_MAX = 1 << 20,
     BATCH_COUNT = 64,
     ROUND_COUNT = 4,
-    CROWD = 16, /* so many times COUNT timers only wait */
+    CROWD = 16, /* in few_free, CROWD times COUNT timers are pending, and most only wait */
 };
 
 #define TICK_NS (UINT64_C(1) << 20)

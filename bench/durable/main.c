@@ -131,7 +131,7 @@ static void *schedule_batches(void *argument) {
         check(verge_durable_start_many(shared, requests, batch, NULL) == (int)batch, "schedule");
         scheduled += batch;
         mine += batch;
-        if (target_rate == 0) { /* at most about 60,000 timers ahead of the firing */
+        if (target_rate == 0) { /* at most about 60,000 timers are started and have not fired */
             while (scheduled - fired > 60000 && !is_over) {
                 nap_ms(1);
             }

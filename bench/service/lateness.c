@@ -2,7 +2,7 @@
 /*
  * Lateness at half load. 5,000 timers start themselves again after 1 to 99 ms: 100,000 callbacks a second, each of
  * which works for 5 us. How late do they begin? This is compared with a heap and a timerfd, and with a libuv loop. All
- * callbacks are on one thread. So a callback is also late because others are due at the same moment; that is the same
+ * callbacks are on one thread. So a callback is also late because others are due at the same moment; this holds
  * for all three.
  */
 #include <stdio.h>

@@ -20,7 +20,7 @@ enum bench_metric {
     BENCH_METRIC_TOTAL_NS, /* both sections together, per operation, timer or tick */
     BENCH_METRIC_SCHEDULE_NS,
     BENCH_METRIC_EXPIRE_NS,
-    BENCH_METRIC_P99_NS, /* of single advances, like the three below */
+    BENCH_METRIC_P99_NS, /* the duration of single advances, as the three below */
     BENCH_METRIC_P999_NS,
     BENCH_METRIC_P9999_NS,
     BENCH_METRIC_LONGEST_NS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/wheel/random.h - splitmix64: small, fast, the same everywhere. */
+/* bench/wheel/random.h - random numbers by splitmix64, which is small, fast, and the same on every machine. */
 #ifndef BENCH_RANDOM_H
 #define BENCH_RANDOM_H
 

@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * A timed section, in slices. The work of a slice is the same in each round. So the sum of the fastest times of all
- * slices is what the section takes if nothing disturbs it.
+ * A timed section consists of slices. The work of a slice is the same in each round. So the sum of the fastest times of
+ * all slices is what the section takes if nothing disturbs it.
  */
 struct bench_section {
     uint64_t unit_count; /* operations, timers or ticks; 0: the workload has no such section */

@@ -45,7 +45,7 @@ struct bench_setup {
     uint32_t id_count;
     uint64_t start_ns;
     bool reserve;      /* get all memory in create */
-    size_t work_limit; /* of one advance; 0: none. Only for rivals with BENCH_RIVAL_WORK_LIMIT */
+    size_t work_limit; /* the limit of one advance; 0: none. Only for rivals with BENCH_RIVAL_WORK_LIMIT */
 };
 
 struct bench_footprint {

@@ -44,7 +44,7 @@ struct bench_plan {
     uint32_t *cancels;     /* mixed: ids to be cancelled, batch after batch */
     uint32_t *cancel_ends; /* mixed: of each batch, where its ids begin in `cancels` */
     size_t cancel_end_count;
-    uint32_t *durations; /* all other workloads: of each id */
+    uint32_t *durations; /* all other workloads: the duration of each id */
     uint32_t *order;     /* burst: ids in the order in which they are scheduled; NULL: ascending */
 };
 

@@ -148,7 +148,8 @@ static void test_cancel_and_reset(void **state) {
     WAIT_UNTIL(runs == 1);
     assert_int_equal(last_id, moved);
     assert_int_equal(verge_durable_cancel(durable, moved), -ENOENT);
-    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0); /* also of the cancelled timer */
+    /* The cancelled timer has left nothing, either. */
+    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
     assert_int_equal(runs, 1);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
 }
@@ -191,7 +192,7 @@ static void test_info(void **state) {
     uint64_t dead;
     assert_int_equal(verge_durable_count(durable, &pending, &overdue, &dead), 0);
     assert_true(pending == 1 && overdue == 0 && dead == 0);
-    /* the same key again; the same id again (D7) */
+    /* a start with the same key fails; a start with the same id is the same start (D7) */
     assert_int_equal(verge_durable_start(durable, &request, NULL), -EEXIST);
     verge_durable_request again = request;
     again.id = id;

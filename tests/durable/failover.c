@@ -95,7 +95,7 @@ static verge_durable *open_node(const char *url, bool is_client) {
 
 /* Starts timers with and without keys, in turn. Each has its own payload. delay_ns 0: they are due far ahead. */
 static void schedule_some(verge_durable *durable, const char *name, uint64_t delay_ns, int count) {
-    const uint64_t far_ns = UINT64_C(4102444800) * S; /* all of them in the same shard */
+    const uint64_t far_ns = UINT64_C(4102444800) * S; /* the time decides on the shard: all are in the same one */
     for (int i = 0; i < count; i++) {
         char payload[32];
         const int size = snprintf(payload, sizeof(payload), "%s%d", name, i);

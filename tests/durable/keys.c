@@ -599,7 +599,7 @@ static void test_timers_that_somebody_has_locked(void **state) {
     char text[200];
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
     verge_durable_options node = durable_options(url);
-    node.rescan_ns = node.horizon_ns = 3600 * S; /* no scan finds what was dropped */
+    node.rescan_ns = node.horizon_ns = 3600 * S; /* so no scan finds timers that the window has dropped */
     node.lease_ns = 60 * S;                      /* nobody waits so long for a lock */
     assert_int_equal(verge_durable_open(&node, &durable), 0);
     WAIT_UNTIL(verge_durable_get_stats(durable, &stats) == 0 && stats.shards == node.shard_count);

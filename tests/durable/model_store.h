@@ -35,7 +35,7 @@ struct model_tables {
     } shards[MODEL_SHARDS];
     uint64_t lease_until[MODEL_NODES_MAX]; /* of each node; 0: the node has left */
     uint64_t incarnation;
-    verge_durable_control control; /* of the only handler */
+    verge_durable_control control; /* the controls of the only handler that has some */
     uint64_t control_revision;
     uint64_t next_run_ns;
     struct {

@@ -299,7 +299,7 @@ static void test_cancelled_task_blocks_nobody(void **state) {
     hanging_proxy = start_proxy(&server, folder, through, sizeof(through));
     verge_durable_options options = durable_options(through);
     options.client = true;
-    options.lease_ns = 600 * S; /* for so long the writer asks whether its commit has arrived */
+    options.lease_ns = 600 * S; /* the writer asks for so long whether its commit has arrived */
     assert_int_equal(verge_durable_open(&options, &durable), 0);
     verge_runtime_options runtime_options;
     (void)verge_runtime_options_init(&runtime_options, sizeof(runtime_options));

@@ -153,7 +153,8 @@ static void test_stopped_in_a_transaction(void **state) {
     const verge_durable_id id = schedule("stopper", 0);
     WAIT_UNTIL(noted("stopped") == 1);
     const pid_t other = node_start(url, 0, NULL, 0);
-    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 1); /* by the other node: the first one has not committed */
+    /* The row of the other node: the stopped one has not committed its row. */
+    WAIT_UNTIL(ask("SELECT count(*) FROM ledger") == 1);
     (void)kill(stopped, SIGCONT);
     for (int i = 0; i < 20; i++) {
         (void)schedule("ledger", (uint64_t)i * MS);

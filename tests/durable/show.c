@@ -150,7 +150,7 @@ static void lateness_is_that_of_late(void **state) {
     assert_int_equal(verge_durable_register(durable, "obey", obey, NULL, NULL), 0);
     schedule("o", 0);
     WAIT_UNTIL(stats().done == 1);
-    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* so after half a lease or a whole one */
+    LOOK_UNTIL(figure(snapshot(), "Late, median", "value") == 0); /* 0 again after half a lease or a whole one */
     LOOK_UNTIL(figure(snapshot(), "Commit time, 99 %", "value") == 0);
     LOOK_UNTIL((schedule("o", 0), figure(snapshot(), "Late, median", "value") != 0));
     shows_commit_time();

@@ -261,8 +261,8 @@ static bool is_cut_off(const verge__cut *cut, const verge__row *row) {
     return cut->is_set && (cut->due_ns < row->due_ns || (cut->due_ns == row->due_ns && cut->id <= row->id));
 }
 
-/* V3: what the window had, or a cut, is not forgotten while the row stays as it is and no scan of all rows is to
- * come. */
+/* V3 (window.c): what the window had, or a cut, is not forgotten while the row stays as it is and no scan of all rows
+ * is to come. */
 static void look_at_window(struct node *node) {
     const verge_durable *durable = node->durable;
     const bool is_scan_to_come = durable->keeper.scan_now || durable->keeper.connection == NULL;

@@ -271,7 +271,7 @@ static void a_wait_ends_though_its_record_is_waited_for_again(void **state) {
     assert_int_equal(step(worker), 1);
     join_thread(relay->waiters[1]);
     verge__wait_hook = NULL;
-    assert_int_equal((uint32_t)relay->timers[0], (uint32_t)relay->timers[1]); /* the same record */
+    assert_int_equal((uint32_t)relay->timers[0], (uint32_t)relay->timers[1]); /* both used the same record */
     assert_false(relay->would_sleep);
     leave(worker);
     stepped_end(&relay->stepped);

@@ -168,7 +168,7 @@ static void threads_cannot_exceed_it_together(void **state) {
     }
     assert_false(crowd.has_overflown);
     assert_int_equal(verge_service_count(crowd.service, 0), 0);
-    for (size_t i = 0; i < CAP; i++) { /* and no room was lost */
+    for (size_t i = 0; i < CAP; i++) { /* there is room for CAP timers again: none was lost */
         (void)start_at(crowd.service, VERGE_NEVER - 1, do_nothing, NULL);
     }
     assert_int_equal(verge_service_start(crowd.service, 0, do_nothing, NULL, NULL), -ENOSPC);

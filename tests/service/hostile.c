@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Corner cases of the service: the end of time, the last generation, workers that have left, waiting in odd
- * situations. */
+/* Corner cases of the service: the end of time, the last generation of a record, workers that have left, and waits in
+ * odd situations. */
 
 #include "service/service_internal.h"
 #include "service/support.h"

@@ -248,7 +248,7 @@ static void take_over(enum way way, uint32_t count, struct verge_test_random *ra
     if (way == LEFT) {
         start_in_disorder(&stepped, random, 40, id, count_firing);
         while (verge_worker_next_wakeup(worker) == 0) {
-            (void)step(worker); /* in the end, all are filed */
+            (void)step(worker); /* until all timers are filed */
         }
         order.fired = 0;
         advance(&stepped, verge_test_below(random, 500 * TICK));

@@ -77,7 +77,7 @@ static void fire_some(struct hall *hall) {
         const uint64_t deadline_ns = verge_service_exact_now(hall->service) + (1 + i % 7) * TICK;
         (void)start_at(hall->service, deadline_ns, take_note, &notes);
         for (uint64_t pass = 0; pass < i % 20; pass++) {
-            assert_int_equal(step(hall->worker), 0); /* never early */
+            assert_int_equal(step(hall->worker), 0); /* the timer is never early */
         }
         verge_manual_clock_set(&hall->clock, deadline_ns);
         assert_int_equal(step(hall->worker), 1);

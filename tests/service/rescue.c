@@ -104,7 +104,7 @@ static void expect_each_once(const struct scene *scene) {
 
 static void stay_for_long(struct scene *scene) {
     advance(&scene->stepped, STUCK_AFTER - 1);
-    assert_int_equal(passes(scene), 0); /* not yet */
+    assert_int_equal(passes(scene), 0); /* the callback is not stuck yet, so none is rescued */
     assert_int_equal(scene->reports, 0);
     advance(&scene->stepped, 1);
     assert_int_equal(passes(scene), 8);

@@ -5,7 +5,7 @@
 #include "service/service_internal.h"
 #include "service/support.h"
 
-static struct stepped world; /* for callbacks that move the clock */
+static struct stepped world; /* a static variable, for callbacks that move the clock */
 
 static void take_a_second(const verge_firing *firing) {
     (void)firing;

@@ -23,7 +23,7 @@
 #define SECOND UINT64_C(1000000000)
 #define HOUR (3600 * SECOND)
 
-/* The precision of the services here, unless said otherwise. */
+/* The precision of services in these tests, unless a test sets another one. */
 #define TICK (UINT64_C(1) << 20)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -133,7 +133,7 @@ static inline void leave(verge_worker *worker) {
 /* What a timer has done. take_note gets it as its argument. */
 struct notes {
     verge_firing last;
-    uint32_t worker_id; /* of the last callback */
+    uint32_t worker_id; /* the worker that ran the last callback */
     _Atomic uint32_t fired;
 };
 

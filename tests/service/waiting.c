@@ -151,7 +151,7 @@ struct loop {
     verge_service *service;
     sem_t doorbell;
     _Atomic bool is_over;
-    _Atomic bool has_ended; /* from now on, nobody may post the doorbell */
+    _Atomic bool has_ended; /* once this is true, nobody may post the doorbell */
     _Atomic uint32_t rings_after_the_end;
     _Atomic uint32_t starters;
 };

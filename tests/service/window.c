@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows: a timer that may run a while later, to run together with others. */
+/* Windows: a timer with a window may run later by up to the window, to run together with others. */
 #include "service/support.h"
 
 static verge_timer start_in_window(struct stepped *stepped, struct notes *notes, uint64_t earliest_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking inside: names, dumps by a call and by a signal, tasks that do not let others run. */
+/* Names of tasks, dumps by a call and by a signal, and reports of tasks that do not let others run. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>

@@ -96,7 +96,7 @@ static const struct subject {
     {"sockets", write_and_read, false},
 };
 
-/* ---- the others ---- */
+/* ---- the other tasks, which must run, too ---- */
 
 static bool has_run;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups: P1 to P3 one by one, and as random trees of groups. */
+/* Groups: the promises P1 to P3 of verge/sync.h, one by one and in random trees of groups. */
 #include <pthread.h>
 
 #include "support/steps.h"
@@ -204,7 +204,7 @@ static void misuse_changes_nothing(void **state) {
     run_virtual(1, 0, misuses, NULL);
 }
 
-/* ---- U2: the group is cancelled while a new member is about to enter its list ---- */
+/* ---- the group is cancelled while a new member is about to enter its list (U2 in group.c of the library) ---- */
 
 static verge_group *group_to_cancel;
 

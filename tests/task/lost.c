@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T8: the thread of a worker ends in a task, which is lost then. Tasks that wait for this task get an error. All others
- * are cancelled and end. Nothing hangs, and nothing leaks. */
+/* T8 (verge/task.h): the thread of a worker ends in a task, which is lost then. Tasks that wait for this task get an
+ * error. All others are cancelled and end. Nothing hangs, and nothing leaks. */
 #define _GNU_SOURCE
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T6: a stack overflow is reported with the name of the task before the process ends. The overflow happens in a child
- * process. Also: names of tasks. */
+/* T6 (verge/task.h): a stack overflow is reported with the name of the task before the process ends. The overflow
+ * happens in a child process. Also: names of tasks. */
 #define _GNU_SOURCE
 
 #include <signal.h>

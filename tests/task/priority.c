@@ -114,7 +114,7 @@ static intptr_t ends_when_it_is_notified(void *runtime) {
     while (!atomic_load(&is_notifying)) {
         (void)verge_yield();
     }
-    is_watched = true; /* from here to the end of the run */
+    is_watched = true; /* this worker is watched from now to the end of the run */
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* select: each kind of case, default, deadlines, cancellation, fairness; K1 when tasks of several workers race. */
+/* select: each kind of case, deadlines, cancellation, K2 (fairness), and K1 when tasks of several workers race. K1 and
+ * K2 are promises of verge/sync.h. */
 #include <sys/epoll.h>
 
 #include "io/support.h"
@@ -272,7 +273,7 @@ static intptr_t gives_up(void *argument) {
     CHECK_EQUAL(verge_channel_count(scene->out), 0); /* the case that was not chosen sends nothing later */
     CHECK_EQUAL(verge_task_cancel(verge_task_current()), 0);
     CHECK_EQUAL(verge_select(cases, 1, VERGE_NEVER), -ECANCELED);
-    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* T3 */
+    CHECK_EQUAL(verge_select(cases, 2, VERGE_NEVER), 1); /* T3: case 1 need not wait */
     return 0;
 }
 
@@ -284,7 +285,7 @@ static void deadlines_and_cancellation_end_it(void **state) {
     verge_channel_destroy(scene.out);
 }
 
-/* ---- K2 ---- */
+/* ---- K2: each case has the same chance ---- */
 
 static intptr_t chooses_often(void *argument) {
     enum { CASES = 5, TIMES = 5000 };
@@ -338,7 +339,7 @@ static intptr_t signals_the_other(void *argument) {
     verge_task *second = spawn_on(1, waits_for_signal, scene);
     CHECK_EQUAL(verge_sleep(1), 0);
     fill(scene->in, 1);                                        /* the item goes to the first task, */
-    CHECK_EQUAL(verge_condition_signal(&scene->condition), 0); /* so the signal goes to the second */
+    CHECK_EQUAL(verge_condition_signal(&scene->condition), 0); /* so the signal goes to the second task */
     CHECK_EQUAL(join(first), 1);
     CHECK_EQUAL(join(second), 0);
     return 0;
@@ -369,7 +370,7 @@ static intptr_t polls(void *argument) {
                           verge_case_poll(pairs[1].near, POLLIN), verge_case_poll(pairs[2].near, POLLIN)};
     CHECK_EQUAL(verge_select(cases, 4, 0), -ETIMEDOUT);
     CHECK_EQUAL(verge_select(cases, 4, verge_deadline_after(MS)), -ETIMEDOUT);
-    for (size_t i = 0; i < 3; i++) { /* one of several descriptors */
+    for (size_t i = 0; i < 3; i++) { /* each time, another one of several descriptors is ready */
         verge_task *writer = spawn_on(1, writes_later, &pairs[i]);
         const int index = i == 0 ? 0 : (int)i + 1;
         CHECK_EQUAL(verge_select(cases, 4, VERGE_NEVER), index);
@@ -464,7 +465,7 @@ static void a_poll_is_cancelled(void **state) {
     run_tasks(2, cancels_a_poll, NULL);
 }
 
-/* ---- K1 on real threads: everything at the same moment ---- */
+/* ---- K1 on real threads: many cases become ready at the same moment ---- */
 
 /* Sends or receives, whichever is possible first. In the end, each item that was sent was received or is still
  * there. */

@@ -3,7 +3,7 @@
  * Random tasks in virtual time send, receive, join and select over a few small channels, with deadlines, while tasks
  * are cancelled and channels closed. A simple model records the result of every call, and checks:
  *   - an item whose send succeeded is received once, or is in its channel in the end; any other item never shows up
- *     (K1);
+ *     (K1 of verge/sync.h);
  *   - from one channel, a receiver gets the items of one sender in the order in which they were sent;
  *   - a task is joined once, with its result;
  *   - no call times out early (T1), and when the clock moves, nobody waits for what is there: time moves only when

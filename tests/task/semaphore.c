@@ -255,7 +255,7 @@ static int does_it(void *argument) {
     struct work *work = argument;
     atomic_fetch_add(&work->calls, 1);
     if (verge_task_current() != NULL) {
-        CHECK_EQUAL(verge_sleep(MS), 0); /* the others wait meanwhile */
+        CHECK_EQUAL(verge_sleep(MS), 0); /* the other callers of verge_once_do wait meanwhile */
     }
     if (work->failures_left > 0) {
         work->failures_left--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T5: runtimes stop and end; tasks run to their end, and nothing leaks. */
+/* T5 (verge/task.h): runtimes stop and end. Tasks run to their end, and nothing leaks. */
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Time for tasks: sleeps, ticks, deadline scopes; the rows of seed 003 that concern them, by name. */
+/* Time for tasks: sleeps, ticks and deadline scopes. Tests named seed003_... are in the tables of
+ * tests/seeds/README.md. */
 #include <sys/resource.h>
 
 #include "task/support.h"
@@ -167,7 +168,7 @@ struct ticking {
     uint64_t missed[8];
 };
 
-/* Ticks every 100 ms; after the third the consumer is away for 250 ms. */
+/* There is a tick every 100 ms. After the third tick, the task does not take ticks for 250 ms. */
 static intptr_t ticks(void *argument) {
     const struct ticking *expected = argument;
     verge_interval interval;

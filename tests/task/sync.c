@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutex, condition, channel: order, deadlines, cancellation, and T2 when several of these meet. */
+/* Mutex, condition and channel: order, deadlines and cancellation, and T2 (verge/task.h) when several of these meet. */
 #include <pthread.h>
 
 #include "task/support.h"

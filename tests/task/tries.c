@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A deadline of 0: every call that would have to wait returns at once. It allocates nothing, no time passes, no other
- * task runs, and its task joins no list. Then random calls with any deadline: each result is compared with a model.
+ * task runs, and its task joins no list. Then random calls with any deadline: each result is compared with a model. T1
+ * to T4 are promises of verge/task.h.
  */
 #include "task/support.h"
 #include "verge/blocking.h"
@@ -244,7 +245,7 @@ static intptr_t sleeps_for_an_hour(void *argument) {
     return verge_sleep(HOUR) == -ECANCELED ? 0 : -1;
 }
 
-/* P1: verge_group_wait waits for all members, whatever its deadline. */
+/* P1 (verge/sync.h): verge_group_wait waits for all members, whatever its deadline. */
 static intptr_t waits_for_a_group(void *argument) {
     struct verge_test_allocator *memory = argument;
     verge_group group;
@@ -321,9 +322,9 @@ struct player {
 };
 
 /*
- * The model of all objects that serve players in order: an amount, and a queue of players that want a part of it (D1).
- * A mutex has an amount of 1. A read-write lock has an amount of 1 for each player, and a writer wants all of it. A
- * channel is two gates, one for items and one for room: passing one of them adds to the other.
+ * The model of all objects that serve players in order: an amount, and a queue of players that want a part of it (D1 in
+ * src/task/semaphore.c). A mutex has an amount of 1. A read-write lock has an amount of 1 for each player, and a writer
+ * wants all of it. A channel is two gates, one for items and one for room: passing one of them adds to the other.
  */
 struct gate {
     uint32_t available;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T7: virtual time is fast and exact, and every run is the same. */
+/* T7 (verge/task.h): virtual time is fast and exact, and every run is the same. */
 #define _GNU_SOURCE
 
 #include <pthread.h>

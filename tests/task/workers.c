@@ -80,7 +80,7 @@ static void a_worker_that_retires_hands_its_tasks_over(void **state) {
         verge_runtime *runtime = runtime_with(options);
         assert_int_equal(verge_runtime_run(runtime, retires_worker_1, fds, NULL), 0);
         assert_int_equal(stats_of(runtime).workers, 2);
-        assert_true(stats_of(runtime).migrated >= 10); /* at least those that slept until they were cancelled */
+        assert_true(stats_of(runtime).migrated >= 10); /* at least the tasks that slept until they were cancelled */
         end_runtime(runtime);
         assert_int_equal(close(fds[0]) + close(fds[1]), 0);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each call at its simplest, and the queries. */
+/* Simple tests of each call of a wheel, and of its queries. */
 #include "wheel/support.h"
 
 static void a_timer_comes_out_at_its_tick(void **state) {

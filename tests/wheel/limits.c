@@ -334,7 +334,7 @@ static void a_slot_that_fills_late_is_drained_evenly(void **state) {
     enum { COUNT = 100000, START = 5 * SLOT_OF_512, LEFT = 50 };
     verge_wheel *wheel = wheel_new(NULL);
     assert_quiet(wheel, (START - LEFT) * TICK);
-    for (size_t k = 0; k < COUNT; k++) { /* all are far enough ahead for level 1 */
+    for (size_t k = 0; k < COUNT; k++) { /* all timers are far enough ahead for level 1 */
         (void)schedule(wheel, (START - LEFT + SLOT_OF_512 + 8 + k % 400) * TICK, k);
     }
     assert_in_range(busiest_poll(wheel, START - LEFT + 1, START), 1, COUNT / LEFT + 2 * VERGE__PORTION);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Promises that the wheel once broke: a section for each. */
+/* Promises that the wheel once broke. There is a section for each promise. */
 #include "wheel/support.h"
 
 static verge_expiry out[1 << 17];

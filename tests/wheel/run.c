@@ -330,7 +330,7 @@ static void moved_on_from_the_deferred_around_tick_2_32(void **state) {
 }
 
 /* In one call of the function, timers are started for the past and cancelled, again and again. Idle nodes stay bounded
- * (W3). */
+ * (W3 in wheel_internal.h). */
 static void set_and_cancel(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);

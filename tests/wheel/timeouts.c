@@ -108,7 +108,7 @@ static void a_wheel_may_end_before_them(void **state) {
 
 /* ---- beside timers that have handles ---- */
 
-/* Timers and timeouts in turn, of one tick. Even numbers are timeouts, whose .timer is 0. */
+/* Timers and timeouts of one tick are started in turn. Even numbers are timeouts, whose .timer is 0. */
 static void order_beside_handles(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(timeout_orders); i++) {
@@ -117,7 +117,7 @@ static void order_beside_handles(void **state) {
         enum { COUNT = 200, MOVED = 11 };
         verge_timeout *timeouts[COUNT] = {0};
         for (uintptr_t k = 0; k < COUNT; k++) {
-            const uint64_t deadline_ns = 50 * TICK - k * 1000; /* all of one tick */
+            const uint64_t deadline_ns = 50 * TICK - k * 1000; /* all deadlines are of one tick */
             if (k % 2 == 0) {
                 timeouts[k] = timeout_new(k);
                 timeout_start(wheel, timeouts[k], deadline_ns + (k % 4 == 0 ? 10 * TICK : 0)); /* some are moved */
@@ -163,7 +163,7 @@ static void changed_while_it_is_sorted(void **state) {
         verge_expiry out[COUNT_OF(timeouts)];
         assert_int_equal(verge_wheel_poll(wheel, 10 * TICK, out, 1), 1); /* the others are sorted */
         timeout_cancel(wheel, timeouts[2]);
-        timeout_start(wheel, timeouts[2], 10 * TICK - 50); /* for the past: comes out first */
+        timeout_start(wheel, timeouts[2], 10 * TICK - 50); /* for a past time: it comes out first */
         timeout_start(wheel, timeouts[3], 20 * TICK);
         timeout_end(wheel, timeouts[4]);
         timeouts[4] = timeout_new(40); /* probably in the memory of the freed one */
@@ -267,7 +267,7 @@ static void poll_exact_and_to_next(void **state) {
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 100, out, COUNT_OF(out)), 1);
         assert_int_equal(number_of_expiry(&out[0]), 0);
         assert_int_equal(out[0].timer, 0);
-        timeout_start(wheel, timeouts[0], 10 * TICK + 250); /* again in the tick under way */
+        timeout_start(wheel, timeouts[0], 10 * TICK + 250); /* is started again, in the tick under way */
         assert_int_equal(verge_wheel_poll_exact(wheel, 10 * TICK + 300, out, 1), 1);
         for (size_t k = 0; k < COUNT_OF(timeouts); k++) { /* two are due, and were not returned */
             const bool is_returned = k == number_of_expiry(&out[0]);

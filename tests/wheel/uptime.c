@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* G9: a wheel may start anywhere, and time may do what it likes. */
+/* G9: a wheel may start at any time, and time may jump, stand still or go back. */
 #include "wheel/support.h"
 
 static const uint64_t starts_ns[] = {

@@ -49,7 +49,7 @@ typedef struct verge__command verge__command;
 
 typedef struct verge__arguments {
     const verge__command *command;
-    const char *name; /* of the command */
+    const char *name; /* the command's name */
     const char *url;
     const char *argument;
     const char *handler;

@@ -48,7 +48,7 @@ struct life {
     bool calls_overlap;     /* two calls were under way at a time, and there was no moment without a call since */
     bool is_owed;           /* a reset succeeded while there was no other call: the timer must run at owed_ns */
     uint64_t owed_ns;
-    uint64_t last_scheduled_ns; /* of the last callback */
+    uint64_t last_scheduled_ns; /* scheduled_ns of the last callback */
     unsigned cancels_of_running;
     unsigned fired;
     unsigned last_run_that_waited; /* the value of `fired` in the last callback that called cancel_wait */

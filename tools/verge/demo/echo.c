@@ -61,7 +61,7 @@ struct echo {
     _Atomic(uint64_t) early;   /* how many timeouts came before their deadline */
     _Atomic(uint64_t) strange; /* how many answers were wrong or missing */
     _Atomic(int) failure;      /* the first error of a call that must not fail; 0: there was none */
-    int error;                 /* of the runtime */
+    int error;                 /* what the run of the runtime returned */
 };
 
 static void count(_Atomic(uint64_t) *counter) {

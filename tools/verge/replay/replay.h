@@ -29,7 +29,7 @@ struct replay_result {
     uint64_t gone;       /* cancels and resets whose timer had ended already, or was refused */
     uint64_t wakeups;    /* times at which the loop polled */
     uint64_t in_vain;    /* wake-ups at which no timer came out */
-    uint64_t polls;      /* at least one for each wake-up, until there is no backlog */
+    uint64_t polls;      /* at least one for each wake-up; more if there is a backlog */
     uint64_t early;      /* timers that fired early: must be 0 */
     uint64_t bytes_peak; /* the most that was allocated at one time */
     uint64_t took_ns;    /* real time, for all of the trace */

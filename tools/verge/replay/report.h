@@ -12,7 +12,7 @@ extern const char *const replay_order_names[];  /* index: verge_order; ends with
 struct replay_report {
     const char *file;
     const struct trace *trace;
-    const struct replay_options *options; /* as many as results */
+    const struct replay_options *options; /* as many options as results */
     const struct replay_result *results;
     size_t count;
     const struct sweep *sweep; /* NULL: none was asked for */

@@ -18,7 +18,7 @@
 #define SECOND (1000 * MS)
 #define ROUND_NS (20 * MS) /* how long the conductor sleeps in each round */
 #define PERIOD_NS (10 * MS)
-#define PAUSE_NS (2 * MS) /* of actors, if the test is not hostile, so that the machine is not overloaded */
+#define PAUSE_NS (2 * MS) /* how long actors pause, if the test is not hostile, so that the machine is not overloaded */
 
 struct soak {
     const struct soak_options *options;

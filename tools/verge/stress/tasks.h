@@ -15,7 +15,7 @@
 struct tasks_options {
     uint64_t seed;
     uint64_t duration_ns;
-    uint32_t worker_count_max; /* at one time */
+    uint32_t worker_count_max; /* how many workers there are at most at one time */
 };
 
 struct tasks_result {
