@@ -32,8 +32,8 @@ struct model_timer {
     void *data;
     bool past;    /* when it was last started or reset, its tick had already come */
     bool backlog; /* when it was last started or reset, the wheel had a backlog */
-    /* It was started in a wheel that had no timer yet, or that a poll had emptied. Since then, no timer was cancelled or
-     * reset, and no other one was started. */
+    /* It was started in a wheel that had no timer yet, or that a poll had emptied. Since then, no timer was cancelled
+     * or reset, and no other one was started. */
     bool alone;
 };
 

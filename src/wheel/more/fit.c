@@ -25,9 +25,9 @@ int verge_wheel_start_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t 
     return verge_wheel_start(wheel, verge__roundest(earliest_ns, latest_ns), data, ret_timer);
 }
 
-/* In a coarse wheel: returns the last deadline, not after deadline_ns, at which a timer is not late. Usually this is the
- * start of the slot that deadline_ns is in. If the level below reaches that start, it is the last tick that the level
- * below reaches, and so on down. */
+/* In a coarse wheel: returns the last deadline, not after deadline_ns, at which a timer is not late. Usually this is
+ * the start of the slot that deadline_ns is in. If the level below reaches that start, it is the last tick that the
+ * level below reaches, and so on down. */
 static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     unsigned shift = (unsigned)wheel->calendar.shift;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
