@@ -123,9 +123,9 @@ int verge__postgres_revive(verge__connection *connection, verge__change *change)
     return change_dead(
         own(connection),
         "WITH d AS (DELETE FROM verge_dead WHERE id = $1 RETURNING *) INSERT INTO verge_timer (id, shard, due, "
-        "attempt, running, revision, period, policy, handler, name, payload, rule) SELECT id, id & 255, now, 0, 0, "
-        "now, "
-        "period, policy, handler, name, payload, rule FROM d, (SELECT verge_now() AS now) n RETURNING due, handler",
+        "attempt, running, revision, period, policy, handler, name, payload, rule) SELECT id, id & 255, now, 0, "
+        "0, now, period, policy, handler, name, payload, rule FROM d, (SELECT verge_now() AS now) n RETURNING due, "
+        "handler",
         change);
 }
 

@@ -642,7 +642,7 @@ static void test_slow_scans_make_nothing_late(void **state) {
     measured_ns = model.now_ns + 10 * S; /* the first scan is a whole one */
     memset(taken_ns, 0, sizeof(taken_ns));
     others_alive = OTHERS;
-    for (uint64_t i = 0; i < OTHERS * 2; i++) {
+    for (uint64_t i = 0; i < UINT64_C(2) * OTHERS; i++) {
         model.now.shards[i].owner = FIRST_OTHER + i / 2;
         model.now.lease_until[FIRST_OTHER + i / 2] = VERGE_NEVER;
     }
