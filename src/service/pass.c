@@ -405,9 +405,10 @@ static bool end_interruption(verge_worker *worker) {
 
 static int run_once(verge_worker *worker, uint64_t wait_until_ns) {
     size_t fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
+    VERGE__STEP("run once: wait or return");
     bool may_wait = fired == 0 && wait_until_ns > worker->now_ns && !is_to_leave(worker);
-    if (may_wait &&
-        !end_interruption(worker)) { /* a call that does not wait leaves the interruption to the next wait */
+    /* A call that does not wait leaves the interruption to the next wait. */
+    if (may_wait && !end_interruption(worker)) {
         wait_until(worker, wait_until_ns);
         (void)end_interruption(worker);
         fired = is_to_leave(worker) ? 0 : verge__worker_pass(worker);
