@@ -327,6 +327,12 @@ inline release_waiters() {
 #define is_to_be_sent has(w, AGAIN) /* the owner has withdrawn it */
 #endif
 
+#ifdef M_RESET_LEAVES_QUIT
+#define says_gone (state_of(w) != RUNNING || has(w, WRITING))
+#else
+#define says_gone (state_of(w) != RUNNING)
+#endif
+
 inline reset() {
     choose_deadline();
     w = word;
@@ -335,12 +341,23 @@ inline reset() {
     :: atomic {
         verdict == 0 ->
         if
-        :: generation_of(w) != handle || has(w, WRITING) -> verdict = 1
+        :: generation_of(w) != handle -> verdict = 1
+        :: generation_of(w) == handle && has(w, QUIT) && says_gone ->
+            assert(end_count[handle] == 1); /* G3 */
+            verdict = 1 /* -ENOENT */
+        :: generation_of(w) == handle && has(w, WRITING) && !has(w, QUIT) -> verdict = 1
+        :: generation_of(w) == handle && has(w, WRITING) && has(w, QUIT) && !says_gone ->
+            to = w & ~QUIT; /* another thread writes the deadline; this one only takes a cancel back */
+            change();
+            if
+            :: ok -> verdict = 1; is_to_end[handle] = false
+            :: else
+            fi
 #ifndef M_RESET_IGNORES_CLAIMED
-        :: generation_of(w) == handle && !has(w, WRITING) && has(w, CLAIMED) -> verdict = 4
-        :: generation_of(w) == handle && !has(w, WRITING | CLAIMED) ->
+        :: generation_of(w) == handle && !(has(w, QUIT) && says_gone) && !has(w, WRITING) && has(w, CLAIMED) -> verdict = 4
+        :: generation_of(w) == handle && !(has(w, QUIT) && says_gone) && !has(w, WRITING | CLAIMED) ->
 #else
-        :: generation_of(w) == handle && !has(w, WRITING) ->
+        :: generation_of(w) == handle && !(has(w, QUIT) && says_gone) && !has(w, WRITING) ->
 #endif
             to = (w | WRITING) & ~QUIT;
             change();
@@ -675,10 +692,10 @@ inline run_if_due() {
     :: verdict == 6 ->
         place = NO_TICK;
         begin_callback();
-        if
-        :: calls_left > 0 -> calls_left--; handle = generation_of(w); call_on_turn()
-        :: true
-        fi;
+        do
+        :: calls_left > 0 -> calls_left--; handle = generation_of(word); call_on_turn()
+        :: break
+        od;
         end_callback();
 #ifdef M_PERIOD_WRITTEN_AT_RETURN
         d = deadline;
