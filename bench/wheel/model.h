@@ -18,12 +18,12 @@
 struct bench_model {
     const struct bench_log *log;
     size_t log_cursor;
-    size_t log_begin;       /* where the last advance begins in the log */
+    size_t log_begin;       /* index in the log of the first firing of the latest advance */
     uint64_t *deadlines_ns; /* of each id; 0: not pending */
     uint32_t id_count;
     uint64_t now_ns;
     uint64_t lateness_ns_allowed; /* UINT64_MAX: any lateness */
-    uint64_t lateness_ns_max;     /* the largest that was seen */
+    uint64_t lateness_ns_max;     /* the largest that was seen, unless any is allowed */
     uint64_t pending_count;
     uint64_t fired_count;
     uint64_t cancelled_count;

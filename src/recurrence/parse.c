@@ -26,7 +26,7 @@ typedef struct cron_field {
     const char *name;
     unsigned first;
     unsigned last;
-    const char *names; /* three letters each, for first, first + 1, ...; NULL: only numbers */
+    const char *names; /* of the values from `first` on, three letters each; NULL: the field takes only numbers */
 } cron_field;
 
 static const cron_field fields[FIELDS] = {
@@ -276,8 +276,8 @@ static size_t cut(const char *text, size_t length, word *words) {
     return count;
 }
 
-/* Returns whether the rule has any occurrence. With VERGE__RULE_EITHER, the day of the week is enough. Otherwise one of
- * the months must be long enough for one of the days. */
+/* Returns whether the rule has any occurrence. One of its months must be long enough for one of its days. With
+ * VERGE__RULE_EITHER, any month will do, as each has all days of the week. */
 static bool ever_comes(const verge_recurrence *rule) {
     for (unsigned month = 1; month <= 12; month++) {
         const unsigned day_count = verge__days_of_month(2000, month);

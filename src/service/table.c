@@ -110,7 +110,7 @@ static int take_one(verge__table *table, uint32_t *ret_index) {
     }
     *ret_index = table->pool;
     table->pool = verge__table_at(table, table->pool)->link;
-    if (table->pool != VERGE__NO_INDEX) { /* a worker has freed it, so it is in the cache of another processor */
+    if (table->pool != VERGE__NO_INDEX) { /* the next to be taken; another processor may have it in its cache */
         VERGE__PREFETCH_WRITE(verge__table_at(table, table->pool));
     }
     add_to_pooled(table, -1);
@@ -148,7 +148,7 @@ int verge__table_take_fresh(verge__table *table, uint32_t count, uint32_t *ret_f
     uint32_t first = table->next;
     uint32_t index = first;
     int error = take_fresh(table, &index);
-    while (error == 0 && ++taken < count && table->next == index + 1) { /* if not, the segment has ended */
+    while (error == 0 && ++taken < count && table->next == index + 1) { /* until the segment ends */
         error = take_fresh(table, &index);
     }
     atomic_store_explicit(&table->fresh, table->next, memory_order_release);

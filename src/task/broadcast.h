@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * task/broadcast.h - a broadcast: a ring with the last items, and a list of readers that wait for the next one. Every
- * reader sees every item. Each reader keeps its own position, the number of the item that it reads next. So a broadcast
- * knows only those readers that wait.
+ * reader gets every item, unless it falls behind by more than the ring holds. Each reader keeps its own position, the
+ * number of the item that it reads next. So a broadcast knows only those readers that wait.
  *   Y1  item number n is at index n % capacity. The items that are kept have the numbers from sent - capacity (from 0,
  *       while fewer were sent) to sent - 1.
  *   Y2  the position of every waiting reader is `sent`. So the next item that is sent is both the reader's next item
@@ -33,8 +33,9 @@ static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, c
 }
 
 /* Called with the latch held. Copies item number *position (READ_NEXT) or the last item (READ_LATEST), and sets
- * *position to the number after that item. Returns 0, -EPIPE, -EINVAL (*position is greater than sent), -EOVERFLOW
- * (READ_NEXT only: the item is lost, and *position is now that of the oldest item), or -EAGAIN. */
+ * *position to the number after that item. Returns 0. -EAGAIN: there is no new item yet. -EPIPE: there is none, and the
+ * broadcast is closed. -EINVAL: *position is greater than sent. -EOVERFLOW (READ_NEXT only): the item is lost, and
+ * *position is set to the number of the oldest item that is kept. */
 int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
 /* Called with the latch held: whether verge__broadcast_get would return -EAGAIN. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls are caught where they are made: a seccomp filter turns each into a signal. The handler counts the call,
- * and makes it or lets it fail. To make it, the handler uses an instruction of its own, which the filter lets pass
- * (faults_system_call). While the C library begins or ends a thread, it blocks all signals. So its system calls cannot
- * be caught then.
+ * System calls are caught where they are made: a seccomp filter turns those of the table `calls` into a signal. The
+ * handler counts the call, and makes it or lets it fail. To make it, the handler uses an instruction of its own, which
+ * the filter lets pass (faults_system_call). While the C library begins or ends a thread, it blocks all signals. So
+ * the system calls that the C library makes then cannot be caught.
  */
 #define _GNU_SOURCE
 

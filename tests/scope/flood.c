@@ -2,8 +2,9 @@
 /*
  * A thousand bad clients: half requests, a byte a second, resets, nonsense, readers that do not read. Timers go on
  * meanwhile, scope still answers, and no memory is left behind (V3). The test floods and rests in turn, and prints how
- * late the timers were in both cases. VERGE_TEST_SECONDS=60 floods for a minute. The clients use the same processors,
- * so they are in another process, which has the lowest priority.
+ * late the timers were in both cases. VERGE_TEST_SECONDS=60 floods for a minute. The clients use the same processors
+ * as scope and the timers. So that they do not delay the timers themselves, they run in a process of the lowest
+ * priority.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,13 +18,13 @@
 
 enum { BAD_COUNT = 1000, TIMER_COUNT = 1000, TURNS = 4, RECORDS_MAX = 2 << 20 };
 
-/* How late timers were, in ns, while there was no flood and while there was. */
+/* How late timers were. */
 struct record {
     atomic_size_t count;
     uint32_t late_ns[RECORDS_MAX];
 };
 
-static struct record records[2];
+static struct record records[2]; /* [0]: without the flood; [1]: during the flood */
 static _Atomic(struct record *) recording;
 
 static void ring(const verge_firing *firing) {
@@ -86,7 +87,7 @@ static void begin_bad(struct bad *bad, uint16_t port, struct verge_test_random *
     }
 }
 
-/* Does one bad thing, after which the client waits for a while. False: the connection is gone. */
+/* Does one bad thing, after which the client waits for a while. Returns false if the client is to hang up. */
 static bool misbehave(struct bad *bad, struct verge_test_random *random) {
     char nonsense[64];
     switch (bad->habit) {
@@ -174,7 +175,7 @@ static void bad_clients_harm_nothing(void **state) {
         atomic_store(&recording, NULL);
         peer_pause(turn_ns / 4);
     }
-    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until all clients are dropped */
+    while (peer_status(peer_ask(port, "GET", "/" TOKEN "/", "")) != 200) { /* until there is a place for this client */
         peer_pause(10 * MS);
     }
     assert_int_equal(verge_scope_destroy(scope), 0);
@@ -203,7 +204,7 @@ static void who_does_not_read_is_dropped(void **state) {
     struct verge_test_allocator memory;
     verge_test_allocator_init(&memory);
     assert_int_equal(verge_service_create(NULL, &service), 0);
-    start_many_sources(service); /* so that the system's buffers are full soon */
+    start_many_sources(service); /* this makes each event long, so that the buffers of sockets are full soon */
     verge_scope *scope = peer_scope(service, &memory.allocator);
     const int size = 4096;
     int fds[VERGE_SCOPE_CLIENTS_MAX];
@@ -217,7 +218,7 @@ static void who_does_not_read_is_dropped(void **state) {
     }
     const char *answer = NULL;
     const uint64_t until_ns = peer_now() + 300 * SECOND;
-    do { /* until all of these clients are dropped: as long as they keep their places, there is none for another one */
+    do { /* until the client that asks is the only one left */
         assert_true(peer_now() < until_ns);
         peer_pause(100 * MS);
         answer = peer_ask(peer_port(scope), "GET", "/" TOKEN "/snapshot", "");

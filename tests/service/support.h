@@ -39,8 +39,8 @@
 #define TEST_SLOW_BUILD 0
 #endif
 
-/* How often to repeat something: `count` times, under a sanitizer a tenth of it, but 100 at least. VERGE_TEST_SCALE
- * replaces the factor. */
+/* Returns how often to repeat something: `count` times a factor, but at least 100. The factor is VERGE_TEST_SCALE if
+ * that is set, otherwise a tenth under a sanitizer, and 1 without. */
 static inline size_t test_scaled(size_t count) {
     const char *text = getenv("VERGE_TEST_SCALE");
     const double factor = text != NULL && *text != '\0' ? strtod(text, NULL) : TEST_SLOW_BUILD ? 0.1 : 1.0;
@@ -56,8 +56,8 @@ struct stepped {
     verge_service *service;
 };
 
-/* Options of a service without threads or metronome. Its manual clock shows about an hour: a multiple of TICK, so that
- * ticks are easy to compute. */
+/* Returns options of a service without threads of its own: no workers, and no metronome. Its manual clock shows about
+ * an hour: a multiple of TICK, so that ticks are easy to compute. */
 static inline verge_service_options stepped_options(struct stepped *stepped) {
     memset(stepped, 0, sizeof(*stepped));
     verge_test_allocator_init(&stepped->memory);

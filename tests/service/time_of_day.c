@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The clock of the time of day is set while a worker sleeps. The test plays the part of the kernel: a sleep until a
- * time of day (FUTEX_CLOCK_REALTIME) ends when the clock has reached that time, however the clock got there. A worker
- * that sleeps for a duration instead would not be woken here, as it would not be by a kernel.
+ * time of day (FUTEX_CLOCK_REALTIME) ends when the clock has reached that time, however the clock got there. If a
+ * worker slept for a duration instead, setting the clock would not wake it: not in this test, and not with a real
+ * kernel.
  */
 #define _GNU_SOURCE
 
@@ -26,7 +27,8 @@ int __wrap_timespec_get(struct timespec *time, int base) {
     return base;
 }
 
-/* The library calls this instead of syscall (--wrap). Here, variadic arguments are passed like others. */
+/* The library calls this instead of syscall (--wrap). On x86-64 and aarch64, variadic
+ * arguments are passed like named ones. */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
     const struct timespec *until = (const struct timespec *)d;
     const struct timespec moment = {.tv_nsec = 100000};

@@ -51,7 +51,7 @@ static void timers_coalesce(void **state) {
         fired += now_fired;
         passes_with_work += now_fired > 0;
     }
-    assert_true(passes_with_work <= 10); /* with a batch in each pass, four are enough */
+    assert_true(passes_with_work <= 10); /* four would do: a pass runs up to 256 callbacks */
     leave(worker);
     stepped_end(&stepped);
 }

@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The exit status after wrong arguments, besides EXIT_SUCCESS and EXIT_FAILURE. */
+/* A third exit status, beside EXIT_SUCCESS and EXIT_FAILURE: the arguments were wrong. */
 enum { EXIT_USAGE = 2 };
 
+/* The type of an option's field in the settings of the command, and what its value may be. */
 enum option_kind {
-    OPTION_FLAG,     /* no value; a bool */
+    OPTION_FLAG,     /* a bool; the option has no value */
     OPTION_NUMBER,   /* a uint64_t from minimum to maximum */
     OPTION_DURATION, /* a uint64_t, in ns; the value may have a unit */
     OPTION_CHOICE,   /* an unsigned: the index of the value in choices */

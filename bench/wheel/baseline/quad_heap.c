@@ -4,7 +4,7 @@
 
 enum {
     ARITY = 4,
-    ROOT = ARITY - 1, /* parent(i) = (i - 4) / 4 + 3, children of i from 4 * (i - 3) + 4 */
+    ROOT = ARITY - 1, /* index n has its parent at (n - 4) / 4 + 3, and children from 4 * (n - 3) + 4 on */
     NOT_PENDING = 0,
 };
 

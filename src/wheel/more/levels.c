@@ -120,7 +120,7 @@ int verge__wheel_read_levels(const verge_wheel_options *options, verge__explanat
         ret_geometry->levels[k] = (verge__level_shape){
             .shift = (uint8_t)(options->levels[k].shift - ret_geometry->shift), .bits = options->levels[k].bits};
     }
-    /* With levels, precision_ns is not used: it must be the slot width of the lowest level, or 0. */
+    /* If levels are given, the lowest one decides the precision. precision_ns must agree with it, or be 0. */
     if (options->precision_ns != 0 && options->precision_ns != UINT64_C(1) << ret_geometry->shift) {
         return verge__explain(why, "precision_ns is %" PRIu64 ": with levels it has to be 0, or 2^%u, as levels[0]",
                               options->precision_ns, ret_geometry->shift);
