@@ -22,20 +22,23 @@
  *                     processes, machines or the server die. What a handler writes through verge_durable_transaction
  *                     happens exactly once.
  *   D3 never early    the statement that fires a timer compares its time with the clock of the store. On PostgreSQL,
- *                     the clock of the node's machine does not matter. On SQLite, it is the clock of the store.
+ *                     the clock of the node's machine does not matter. On SQLite, the clock of the node's machine is
+ *                     the clock of the store.
  *   D4 fenced         a node that has lost a shard cannot fire timers of the shard, even if the node does not know yet.
  *                     A handler that is running outside of a transaction (option `outside`) can still end its timer,
  *                     until another node claims the timer.
  *   D5 verdicts       cancel and reset return what became of the timer:
  *                     0              the timer will not run, or not before the new time.
- *                     VERGE_RUNNING  its handler is running now. If the call is made in a handler: the timer may also
- *                                    be in the same batch as that handler, and run after it. On PostgreSQL also:
- *                                    another open transaction has locked the timer, and nothing has changed.
+ *                     VERGE_RUNNING  its handler is running now. If a handler makes the call, the timer may also be
+ *                                    one that runs after it in the same transaction (see verge_durable_handler). On
+ *                                    PostgreSQL also: another open transaction has locked the timer, and nothing has
+ *                                    changed.
  *                     -ENOENT        the timer has run, was given up or cancelled, or never existed.
  *   D6 lateness       a timer that a node starts in a shard of its own is late by at most the precision and one
  *                     commit. If another process starts the timer, the time of a notification is added (PostgreSQL),
- *                     or rescan_ns at worst. After the death of a node, lease_ns + rescan_ns are added. If more timers
- *                     are due within horizon_ns than window_max, a timer that is started now may wait for some of them.
+ *                     or rescan_ns at worst. After the death of a node, lease_ns + rescan_ns are added. If more than
+ *                     window_max timers are due within horizon_ns, a new timer may have to wait until some of them have
+ *                     fired.
  *   D7 idempotent     if start returns -EREMOTEIO, the connection broke during the commit, and nobody knows whether
  *                     the timer exists. Repeat the call with the id that it returned: this does not create a second
  *                     timer while the first is pending.
@@ -85,8 +88,8 @@ enum {
 
 /* ---- words ---- */
 
-/* What a node tells its log. Each event is told once. LOST is told again before BACK only if the store gives another
- * reason. */
+/* What a node tells its log. Each event is told once. While the store stays lost, LOST is told again only if the reason
+ * changes. */
 typedef enum verge_durable_event {
     VERGE_DURABLE_LOST = 0, /* the store cannot be reached, or refuses */
     VERGE_DURABLE_BACK,     /* the store answers again */
@@ -125,7 +128,8 @@ typedef struct verge_durable_options {
     uint32_t shard_count;    /* if tables are created: 1 to VERGE_DURABLE_SHARDS_MAX */
     uint32_t firing_threads; /* threads that run handlers; 1 to 64 */
     uint32_t batch;          /* the most timers that fire in one transaction; 1 to 4096 */
-    size_t window_max;       /* the most timers in memory; at least 2 * batch. A handler with limits always gets one */
+    size_t window_max;       /* the most timers in memory; at least 2 * batch. Each handler with limits has room for at
+                              * least one timer, even beyond this number */
     uint64_t precision_ns;   /* of the timers in memory; a power of two, at most 2^32 */
     uint64_t lease_ns;       /* at least 300 ms. A handler with a transaction must not take longer */
     uint64_t horizon_ns;     /* timers that are due within this time are in memory */
@@ -176,8 +180,8 @@ typedef struct verge_durable_firing {
     size_t payload_size;
     uint64_t due_ns;
     uint64_t now_ns;  /* store time when it was fired: never before due_ns */
-    uint64_t missed;  /* recurring: how many later ticks are due as well, and will not fire. By a rule, at most 10,000
-                         are counted */
+    uint64_t missed;  /* recurring: how many later ticks are due as well, and will not fire. For a timer with a
+                         rule, the count stops at 10,000 */
     uint32_t attempt; /* 1 in the first attempt. Some attempts are not counted: see verge_durable_handler */
     void *context;    /* as registered */
     void *internal;
@@ -193,10 +197,11 @@ typedef enum verge_durable_verdict {
 /*
  * Timers fire in batches; a batch is one transaction. If a process dies, or the connection is lost, the handlers of the
  * whole batch run once more. What they wrote through the transaction was undone, but not what they did outside of it,
- * such as to send a mail. Register a handler with such effects `outside`: then only its own effects can be repeated.
- * And make them idempotent, for example with the timer's id. An attempt in which the process dies or the connection is
- * lost is counted only if the timer was alone in its batch. A handler must return: a C++ exception that leaves it ends
- * the process (verge/durable.hpp catches exceptions).
+ * such as to send a mail. If a handler has such effects, register it with the option `outside`: then they are repeated
+ * only if its own attempt fails, not if another one of the batch does. And make them idempotent, for example with the
+ * timer's id. An attempt in which the process dies or the connection is lost is counted only if the timer was alone in
+ * its batch. A handler must return: a C++ exception that leaves it ends the process (verge/durable.hpp catches
+ * exceptions).
  */
 typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firing *firing);
 
@@ -213,9 +218,9 @@ VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
 /*
- * Gives a handler that runs outside more time: it counts as lost only if it has not returned run_ns from now. Call this
- * from time to time on the thread of the handler. -ECANCELED: the timer was cancelled or moved, or another node runs
- * it. The handler should stop, and what it returns does not matter. -ESHUTDOWN: the time was extended, but
+ * Gives more time to a handler with the option `outside`: from now on it has run_ns to return before it counts as lost.
+ * Call this from time to time on the thread of the handler. -ECANCELED: the timer was cancelled or moved, or another
+ * node runs it. The handler should stop, and what it returns does not matter. -ESHUTDOWN: the time was extended, but
  * verge_durable_close waits for the handler, so it should stop soon. -EINVAL: the handler does not run outside.
  */
 VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns);
@@ -225,8 +230,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *fi
 VERGE_API bool verge_durable_should_stop(const verge_durable_firing *firing);
 
 /* Of the timers that are due, a node runs those of handlers with a higher priority first. It does not interrupt a
- * handler. Timers with a low priority run when no others are due. For urgent timers of the same kind, register the
- * function once more under another name. */
+ * handler. Timers with a low priority run when no others are due. If some timers of a handler are urgent, register
+ * its function a second time, under another name and with a higher priority. */
 typedef enum verge_durable_priority {
     VERGE_DURABLE_LOW = -1,
     VERGE_DURABLE_NORMAL = 0,
@@ -236,8 +241,8 @@ typedef enum verge_durable_priority {
 typedef struct verge_durable_handler_options {
     size_t struct_size; /* set by verge_durable_handler_options_init */
     bool outside;       /* runs without a transaction: for handlers that take long, up to run_ns */
-    /* outside: a handler that has not returned after this time counts as lost. It runs again if its node has died, or
-     * has lost the timer's shard to another node. While its node lives, the node waits for it. */
+    /* With `outside`: if the handler has not returned after this time, another node may run it again, but only if the
+     * handler's node has died, or has lost the timer's shard. As long as its node lives, the node waits for it. */
     uint64_t run_ns;
     uint32_t attempts_max; /* after this many attempts the timer is dead; 0: no limit */
     /* The delay between the end of the first attempt and the second one. It doubles with each attempt, up to
@@ -288,7 +293,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_resume(verge_durable *durable, const 
  *   concurrency  how many threads run the handler at one time. If a node dies, its threads count until its lease ends.
  *                A thread whose batch takes longer than the lease (outside: longer than run_ns) does not count any
  *                more.
- *   rate         calls a second on average. Calls that are late are not left out, so there may be more for a moment.
+ *   rate         calls a second on average. Calls that come late are made all the same, so for a moment there may be
+ *                more.
  * Before a batch of such a handler runs, the node asks the store, which costs a commit. -EINVAL: the name makes no
  * sense, or the rate is above 10^9. -EPROTO: as for pause.
  */
@@ -305,8 +311,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_list_controls(verge_durable *durable,
 /* What start does if a timer with the same key is pending. If none is pending, it starts the timer. */
 typedef enum verge_durable_conflict {
     VERGE_DURABLE_REFUSE = 0, /* start returns -EEXIST */
-    VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload, period and rule, and all its attempts */
-    VERGE_DURABLE_MOVE,       /* the pending timer gets the new time, and all its attempts; the rest stays */
+    VERGE_DURABLE_REPLACE,    /* the pending timer gets the new time, payload, period, rule; attempts count from 1 */
+    VERGE_DURABLE_MOVE,       /* the pending timer gets the new time; attempts count from 1; the rest stays */
 } verge_durable_conflict;
 
 /* If all fields but the handler are zero, the timer fires once, now, without key or payload. */
@@ -350,9 +356,9 @@ typedef struct verge_durable_request {
  * is set on success, and also if the call returns -EREMOTEIO.
  *
  * -EEXIST: a timer with that key is pending. A recurring timer keeps its key while its handler runs. In two cases, the
- * call returns -EEXIST whatever on_conflict says: if request->id is the id of another timer; and in a handler with a
- * transaction, if the key is that of its own timer, which recurs, or of another timer of the batch, which has not
- * ended. -EINVAL: a field makes no sense, the shard of the id does not exist, the rule cannot be read
+ * call returns -EEXIST whatever on_conflict says. First: request->id is the id of another timer. Second: a handler with
+ * a transaction makes the call, and the key belongs to its own timer, which recurs, or to a timer of the same batch
+ * that has not ended. -EINVAL: a field makes no sense, the shard of the id does not exist, the rule cannot be read
  * (verge_recurrence_parse says why), or this machine does not have its time zone. -EPROTO: for rules, call
  * verge_durable_contract first, since older programs would lose them. -ENAMETOOLONG: the key is too long. -EMSGSIZE:
  * the payload is too large. -EOVERFLOW: due_ns is above 2^63 - 1 (April 2262), or delay_ns or period_ns is above
@@ -411,7 +417,7 @@ VERGE_API VERGE_MUST_USE int verge_durable_get(verge_durable *durable, verge_dur
 VERGE_API VERGE_MUST_USE int verge_durable_list(verge_durable *durable, bool dead, verge_durable_id after,
                                                 verge_durable_info *ret_infos, size_t count);
 
-/* retry lets a dead timer fire again, now, with all its attempts. forget deletes a dead timer. -ENOENT: there is no
+/* retry lets a dead timer fire again, now; its attempts count from 1. forget deletes a dead timer. -ENOENT: there is no
  * such dead timer. -EEXIST (retry): a pending timer has its key. -EAGAIN: the call comes from a handler with a
  * transaction, and somebody else's open transaction has locked the dead timer, or has its key. */
 VERGE_API VERGE_MUST_USE int verge_durable_retry(verge_durable *durable, verge_durable_id id);
@@ -445,7 +451,7 @@ typedef struct verge_durable_stats {
     uint64_t early;    /* timers that were not due yet by the store's clock */
     uint64_t fenced;   /* firings that were refused, because the shard had another owner */
     uint64_t unknown;  /* rows whose handler is not registered on this node; each scan counts them again */
-    uint64_t commits;  /* of calls; a commit starts started / commits timers on average */
+    uint64_t commits;  /* that calls made; on average, each starts `started / commits` timers */
     uint64_t firings;  /* batches that were fired, or tried */
     uint64_t queries;  /* for leases and the window */
     uint64_t connects; /* connections to the store that were made, by all threads */

@@ -265,7 +265,7 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
 /* Which rows a scan reads, and why the window misses none (D6)
  *
  * Let a row be due at d, inserted (or moved) at i, and committed at c. Scan k takes place at s(k). It reads rows that
- * are due up to R(k) = s(k) + horizon_ns; R is read_until_ns. It begins with rows that are due at R(k - 1), or before.
+ * are due up to R(k) = s(k) + horizon_ns; R is read_until_ns. Its first row is due at R(k - 1) or earlier.
  * Let k be the first scan with d <= R(k).
  *
  * If c <= s(k), scan k finds the row. Otherwise the window was read beyond d before the row could be seen. Then the
@@ -273,23 +273,24 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  *   - If the thread that commits belongs to the owner of the shard, it puts the row into the window.
  *   - If another node commits, the transaction notifies the owner if d <= i + horizon_ns + lease_ns. From c > s(k)
  *     follows d <= s(k) + horizon_ns < c + horizon_ns. So this condition holds if c <= i + lease_ns. If the transaction
- *     took longer than the lease, or if the shard was the node's own at i and is another's at c, the node notifies
- *     after the commit.
+ *     took longer than the lease, the node that commits notifies after the commit. It also does so if the shard was its
+ *     own at i, and is another's at c.
  *   - If the caller commits (`transaction` of a request), c is not known: such a transaction always notifies.
- * If d > R, the owner ignores the notification: k is a later scan, so c <= s(k). The node hears notifications between
- * scans and between the pieces of a scan. If it has lost its connection, it may have missed some, so it scans all rows.
- * It also scans all rows after it has got a shard. All nodes of a store must have the same horizon_ns and lease_ns.
+ * If d is beyond read_until_ns when the notification comes, the owner ignores it: scan k is still to come, so c <=
+ * s(k). The node hears notifications between scans and between the pieces of a scan. If it has lost its connection, it
+ * may have missed some, so it scans all rows. It also scans all rows after it has got a shard. All nodes of a store
+ * must have the same horizon_ns and lease_ns.
  *
  * So a scan could always begin at R(k - 1). Usually it begins with the first row of all. This costs little, and finds
  * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
  * that were fired, and a scan of all rows has to pass them. This takes a second for two or three million rows. If such
  * scans take long, they are made in pieces, with a rest after each. In the rests, the lease is renewed, notifications
- * are heard, and other scans go on. If such scans take long and the store has notifications, those that nobody has
- * asked for take at most one part in SCAN_SHARE of the time. */
+ * are heard, and other scans go on. If scans of all rows take long and the store has notifications, such scans that
+ * nobody has asked for take at most 1 / SCAN_SHARE of the time. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
-    FROM_LEASES_AGO, /* finds timers that a node that died may have left */
+    FROM_LEASES_AGO, /* begins two leases ago: finds timers of which nobody was told, because a node died */
     FROM_THE_CUT,    /* after the window was full */
 } verge__scan_from;
 
@@ -310,7 +311,8 @@ typedef struct verge__scan {
 #define PIECE_MIN_NS UINT64_C(2000000000)
 #define PIECE_AGE_MAX_NS UINT64_C(86400000000000) /* if the rows were due longer ago, a piece is a full page */
 
-/* Under the lock: sets the row after which the scan begins, and removes the cuts after that row. */
+/* Under the lock: sets the row after which the scan begins, and removes the cuts (durable_internal.h) after that
+ * row. */
 static void begin_page(verge_durable *durable, verge__scan_from from, verge__scan *scan) {
     verge__page *page = &scan->page;
     if (from == FROM_RECENT || from == FROM_LEASES_AGO) {
@@ -335,7 +337,8 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     scan->now_ns = verge__store_now(durable);
     begin_page(durable, from, scan);
     /* read_until_ns is set before the store is asked: from now on, a thread that commits timers puts them into the
-     * window. A scan in pieces would come to new rows too late, so it ends where the window was read already. */
+     * window. A scan in pieces takes too long for rows that no scan has read yet. So it ends at the old
+     * read_until_ns. */
     scan->until_ns = is_in_pieces ? durable->keeper.read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->keeper.read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;

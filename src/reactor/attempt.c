@@ -110,8 +110,8 @@ static ssize_t attempt_transfer(verge__operation *op, verge__readiness readiness
     }
     const ssize_t size = transfer(op, RWF_NOWAIT);
     if (size < 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
-        /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. On other files, EINVAL is the
-         * result. */
+        /* Older kernels return EINVAL for RWF_NOWAIT on files that are always ready. If the file is not ready,
+         * EINVAL is an error of the call, and is returned. */
         const int refusal = errno;
         /* Ask the file again: after the event, another reader may have taken all data. */
         const int ready = is_ready(op->fd, (short)verge__operation_readiness(op));
@@ -155,7 +155,7 @@ static int attempt_connect(verge__operation *op) {
         op->was_started = true;
         const int result = connect(op->fd, op->target.address, op->target.size);
         if (result != 0 && errno == EAGAIN) {
-            errno = ECONNREFUSED; /* a local socket whose queue is full does not report when there is room */
+            errno = ECONNREFUSED; /* if the queue of a local socket is full, no event tells that it has room again */
         } else if (result != 0 && errno == EINPROGRESS) {
             errno = EAGAIN;
         }

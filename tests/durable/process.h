@@ -11,7 +11,7 @@ struct node_setting {
     char value[64];
 };
 
-/* Makes an empty folder for what nodes note, and a ledger in the store. */
+/* Makes an empty folder, in which nodes write files of ids, and the table `ledger` in the store. */
 const char *nodes_begin(const char *url);
 void nodes_end(void);
 
@@ -25,8 +25,8 @@ int noted(const char *name);
 /* Opens a node, and waits until no timer is left. */
 void nodes_drain(const char *url);
 
-/* Drains, and then checks D1 to D5: each promised timer has one row in the ledger, or a line or more of the handler
- * outside; a cancelled timer has none; no timer was early. */
+/* Drains, and then checks D1 to D5: each promised timer has exactly one row in the ledger (handler `ledger`), or at
+ * least one line in the file `outside` (handler `outside`); a cancelled timer has none; no timer was early. */
 void nodes_audit(const char *url);
 
 #endif

@@ -81,8 +81,8 @@ static intptr_t cleans_up_slowly(void *argument) {
     verge_mutex never = VERGE_MUTEX_INIT;
     member->slept = verge_sleep(member->duration_ns);
     CHECK_EQUAL(verge_mutex_lock(&never, VERGE_REGARDLESS), 0);
+    /* This task ends late. Until then it uses `member`, which is on the stack of the task that waits for it. */
     for (int i = 0; i < 100; i++) {
-        /* Ends late: until then it uses `member`, which is on the stack of the task that waits. */
         CHECK_EQUAL(verge_yield(), 0);
     }
     member->ended = true;

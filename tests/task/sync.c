@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutex, condition and channel: order, deadlines and cancellation, and T2 (verge/task.h) when several of these meet. */
+/* Mutex, condition and channel: order, deadlines and cancellation. Also T2 of verge/task.h: a call has one answer if
+ * what it waits for and its deadline come at the same moment. */
 #include <pthread.h>
 
 #include "task/support.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data structure of Seastar. */
+/* A rival: the data structure of timer_set in Seastar, a framework for C++ (baseline/bucket_set.h). */
 #include "../baseline/bucket_set.h"
 
 #include "../clock.h"

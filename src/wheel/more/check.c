@@ -121,8 +121,8 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     return NULL;
 }
 
-/* Looks at this node and at a few before it. If one of them is the first of its list, the address of the list's head
- * tells whose list it is. Otherwise, returns true. */
+/* Returns whether the list of this node may be one of this wheel. Walks back a few nodes: if it comes to the head of
+ * the list, the head's address decides; if it does not come so far, the result is true. */
 bool verge__wheel_may_have(const verge_wheel *wheel, const verge__node *node) {
     enum { STEPS = 8 };
     const verge__calendar *calendar = &wheel->calendar;

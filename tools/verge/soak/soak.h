@@ -18,7 +18,7 @@ struct soak_options {
     uint64_t seed;
     uint64_t duration_ns;
     uint64_t delay_max_ns; /* the longest delay of a timer */
-    size_t timer_count;    /* the number of slots; most slots have a timer at any time */
+    size_t timer_count;    /* slots of the ledger (soak/ledger.h), each for one timer; most have one */
     uint32_t worker_count, actor_count;
     bool is_hostile; /* if not, one worker is retired half-way, and another joins */
     void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
@@ -30,7 +30,7 @@ struct soak_options {
     const volatile sig_atomic_t *is_interrupted; /* if a signal handler sets it, the run ends early; may be NULL */
 };
 
-/* The second in which callbacks were latest. count is 0 if the run did not last a second. */
+/* The second of the run in which callbacks were most overdue. count is 0 if the run did not last a second. */
 struct soak_second {
     uint64_t number;  /* 1: the first */
     uint64_t count;   /* how many callbacks ran in it */
@@ -42,7 +42,7 @@ struct soak_result {
     struct ledger_tally tally;
     verge_histogram lateness, callback_time;
     verge_service_stats stats;          /* as they were before the service ended */
-    uint64_t took_ns;                   /* how long the run took, without its end */
+    uint64_t took_ns;                   /* how long timers were run, without the checks at the end */
     uint64_t periodic, periodic_missed; /* runs of the periodic timer, and ticks that it missed */
     uint64_t pending_max, joined, left, jumps, refused_allocations;
     struct soak_second worst;
