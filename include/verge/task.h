@@ -99,7 +99,7 @@ enum {
 /* Bytes for the name of a task, including the terminating 0. */
 #define VERGE_TASK_NAME_SIZE 32
 
-/* A task that has been running for longer than stuck_after_ns, and keeps all others of its worker waiting. */
+/* A task that has been running for stuck_after_ns or longer, and keeps all others of its worker waiting. */
 typedef struct verge_stuck_task {
     const char *name;             /* NULL: it has none */
     verge_task_function function; /* the function of the task */
