@@ -424,29 +424,29 @@ static size_t list_none(void *context, verge_scope_item *ret_items, size_t count
 }
 
 static int refuse(void *context, uint64_t id, const char *action) {
-    (void)id;
+    const int *errors = context;
     (void)action;
-    return *(const int *)context;
+    return errors[id];
 }
 
 /* Whatever error an action returns, the client gets an answer. */
 static void an_action_that_fails_is_answered(void **state) {
     (void)state;
-    static const int errors[] = {-ECANCELED, -ETIMEDOUT, -EIO};
+    static int errors[] = {-ECANCELED, -ETIMEDOUT, -EIO};
     verge_scope *scope = peer_scope(NULL, NULL);
     const uint16_t port = peer_port(scope);
-    int error = 0;
     char fields[96];
+    char path[96];
     (void)snprintf(fields, sizeof(fields), "Origin: http://127.0.0.1:%u\r\nContent-Length: 0\r\n", port);
     verge_scope_panel *panel = NULL;
     verge_scope_panel_options options = panel_of("items", ask_nothing);
-    options.context = &error;
+    options.context = errors;
     options.list = list_none;
     options.act = refuse;
     assert_int_equal(verge_scope_add_panel(scope, &options, &panel), 0);
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        error = errors[i];
-        assert_int_equal(peer_status(peer_ask(port, "POST", "/" TOKEN "/act/1/7/retry", fields)), 409);
+        (void)snprintf(path, sizeof(path), "/" TOKEN "/act/1/%zu/retry", i);
+        assert_int_equal(peer_status(peer_ask(port, "POST", path, fields)), 409);
     }
     assert_int_equal(verge_scope_destroy(scope), 0);
 }
