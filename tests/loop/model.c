@@ -134,22 +134,25 @@ static void live(verge_wheel_options options, uint64_t begin, size_t rounds) {
     wheel_end(loop.wheel);
 }
 
+enum wheel_kind { UNITS, DEFAULT, STRICT, COARSE, WHEEL_KINDS };
+
+static verge_wheel_options options_of_kind(enum wheel_kind kind) {
+    verge_wheel_options options = options_of(kind == COARSE    ? VERGE_PRESET_THREE_LEVEL
+                                             : kind == DEFAULT ? VERGE_PRESET_DEFAULT
+                                                               : VERGE_PRESET_YOUR_UNIT);
+    options.strict = kind == STRICT;
+    options.past = VERGE_PAST_FIRES;
+    return options;
+}
+
 static void as_dumb_code_has_it(void **state) {
     (void)state;
 
     static const uint64_t begins[] = {0, UINT64_C(1) << 62};
-    verge_wheel_options wheels[] = {
-        options_of(VERGE_PRESET_YOUR_UNIT),
-        options_of(VERGE_PRESET_DEFAULT),
-        options_of(VERGE_PRESET_YOUR_UNIT),
-        options_of(VERGE_PRESET_THREE_LEVEL),
-    };
-    wheels[2].strict = true;
-    wheels[3].past = VERGE_PAST_FIRES;
     random_ = verge_test_random_from(verge_test_seed(20261117));
-    for (size_t i = 0; i < COUNT_OF(begins) * COUNT_OF(wheels); i++) {
-        const verge_wheel_options options = wheels[i % COUNT_OF(wheels)];
-        const uint64_t begin = begins[i / COUNT_OF(wheels)];
+    for (size_t i = 0; i < COUNT_OF(begins) * WHEEL_KINDS; i++) {
+        const verge_wheel_options options = options_of_kind((enum wheel_kind)(i % WHEEL_KINDS));
+        const uint64_t begin = begins[i / WHEEL_KINDS];
         live(options, begin, ROUNDS);
         /* Most mistakes at the beginning of a life show only in its first rounds. */
         for (size_t life = 0; life < SHORT_LIVES; life++) {

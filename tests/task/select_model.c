@@ -240,7 +240,7 @@ static void play_round(struct player *player) {
     uint32_t item = player->index * ROUNDS + player->sent_count, received = 0;
     intptr_t joined = -1;
     verge_case cases[CASES_MAX];
-    verge_interval once[CASES_MAX];
+    verge_interval once[CASES_MAX] = {0};
     uint64_t times_ns[CASES_MAX] = {0};
     const size_t count = 1 + below(player, CASES_MAX);
     const bool tries = below(player, 8) == 0, is_plain = count == 1 && below(player, 2) == 0;
