@@ -191,7 +191,7 @@ int verge_options_set(void *options, const char *type, const char *field, uint64
     size_t struct_size;
     memcpy(&struct_size, options, sizeof(struct_size));
     const struct row *whole = row_of(type, NULL);
-    if (struct_size == 0 && whole->is_zeroed) {
+    if (struct_size == 0 && whole != NULL && whole->is_zeroed) {
         struct_size = whole->size;
     }
     if (struct_size < row->offset + (size_t)row->size) {

@@ -545,6 +545,9 @@ intptr_t verge__scope_serve(void *argument) {
         /* -ECANCELED: scope ends. Another error means that the client has gone, or that there is no descriptor for it:
          * then the next one is accepted, after a short sleep. */
         const int fd = verge_accept(scope->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK, VERGE_NEVER);
+        /* Clients that were pushed out end soon. Then there is room to push out one more. */
+        while (scope->pushed_out_count >= VERGE_SCOPE_CLIENTS_MAX && verge_sleep(SECOND_NS / 1000) == 0) {
+        }
         if (fd >= 0) {
             begin_client(scope, fd);
         } else if (fd == -ECANCELED || verge_sleep(SECOND_NS / 100) != 0) {
