@@ -307,6 +307,12 @@ static inline void verge__unlock(verge_durable *durable) {
     (void)pthread_mutex_unlock(&durable->lock);
 }
 
+/* Under the lock: from now on timers fire one by one, for a while (is_careful). */
+static inline void verge__be_careful(verge_durable *durable) {
+    durable->is_careful = true;
+    durable->batch_limit = 1;
+}
+
 /* ---- durable.c ---- */
 
 /* Makes a verge_durable without threads. store NULL: the URL decides. clock.now_ns NULL: the monotonic clock. */

@@ -440,8 +440,7 @@ static void end_hint(verge_durable *durable, uint32_t index, const verge__fired 
 static void note_success(verge_durable *durable, int error, bool has_run) {
     const uint32_t batch = durable->options.batch;
     if (verge__is_lost(error) && has_run) {
-        durable->is_careful = true;
-        durable->batch_limit = 1;
+        verge__be_careful(durable);
     }
     if (error == 0 && (durable->is_careful || durable->batch_limit < batch)) {
         durable->batch_limit = durable->batch_limit < batch / 2 ? durable->batch_limit * 2 : batch;

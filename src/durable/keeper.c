@@ -20,11 +20,6 @@ static void own_shard(verge_durable *durable, const verge__shard *shard) {
     }
 }
 
-static void be_careful(verge_durable *durable) {
-    durable->is_careful = true;
-    durable->batch_limit = 1;
-}
-
 /* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. The answer may
  * have shards that the node took earlier, in a call whose answer was lost. Such shards may have been a dead node's. */
 static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
@@ -37,7 +32,7 @@ static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) 
     for (uint32_t i = 0; i < cluster->owned_count; i++) {
         const verge__shard *shard = &cluster->owned[i];
         if (shard->shard < durable->shard_count && shard->epoch != durable->last_epochs[shard->shard]) {
-            be_careful(durable);
+            verge__be_careful(durable);
         }
         own_shard(durable, shard);
     }
@@ -58,7 +53,7 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
         own_shard(durable, &acquired->owned[i]);
         durable->keeper.scan_now = true;
         if (!acquired->owned[i].was_clean || acquired->owned[i].was_careful) {
-            be_careful(durable);
+            verge__be_careful(durable);
         }
         of_dead += !acquired->owned[i].was_clean;
     }
