@@ -343,7 +343,7 @@ static void test_a_late_commit_is_told(void **state) {
     void *handle = sql_open(url);
     const uint64_t due_ns = verge_durable_now(client) + 100 * MS;
     const verge_durable_request request = {.handler = "x", .due_ns = due_ns, .transaction = handle};
-    assert_int_equal(sql_run(handle, durable_is_postgres() ? "BEGIN" : "BEGIN IMMEDIATE"), 0);
+    assert_int_equal(sql_run(handle, "BEGIN"), 0);
     assert_int_equal(verge_durable_start(client, &request, NULL), 0);
     assert_int_equal(verge_durable_start(durable, &request, NULL), 0); /* this node tries to fire it, in vain */
     WAIT_UNTIL(stats_of(durable).vanished >= 1 && verge_durable_now(client) > due_ns);
@@ -429,131 +429,6 @@ static void test_no_scan_finds_what_is_woken(void **state) {
     }
     assert_int_equal(wrong, 0);
     assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-}
-
-/* ---- transactions ---- */
-
-static verge_durable_verdict write_twice(const verge_durable_firing *firing) {
-    char text[128];
-    (void)snprintf(text, sizeof(text), "INSERT INTO ledger VALUES (%llu)", (unsigned long long)firing->id);
-    wrong += sql_run(verge_durable_transaction(firing), text) != 0;
-    runs++;
-    last_attempt = firing->attempt;
-    verge_durable_retry_after(firing, 10 * MS);
-    if (firing->attempt == 2) { /* a statement fails, and the handler ignores it */
-        (void)sql_run(verge_durable_transaction(firing), "INSERT INTO no_such_table VALUES (1)");
-        return durable_is_postgres() ? VERGE_DURABLE_DONE : VERGE_DURABLE_RETRY;
-    }
-    return firing->attempt < 3 ? VERGE_DURABLE_RETRY : VERGE_DURABLE_DONE;
-}
-
-static void make_ledger(void) {
-    void *handle = sql_open(url);
-    assert_int_equal(sql_run(handle, "CREATE TABLE ledger (id bigint)"), 0);
-    sql_close(handle);
-}
-
-static void test_effects_are_undone_with_a_retry(void **state) {
-    (void)state;
-    verge_durable *durable = durable_open(url);
-    make_ledger();
-    assert_int_equal(verge_durable_register(durable, "write", write_twice, NULL, NULL), 0);
-    for (int i = 0; i < 5; i++) {
-        (void)schedule(durable, "write", 0, NULL);
-    }
-    WAIT_UNTIL(sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_int_equal(wrong, 0);
-    assert_int_equal(runs, 15);
-    assert_int_equal(last_attempt, 3);
-    assert_int_equal(sql_ask(url, "SELECT count(*) FROM ledger"), 5);
-    assert_int_equal(sql_ask(url, "SELECT count(DISTINCT id) FROM ledger"), 5);
-}
-
-/* In the first attempt, a question fails, since a table is missing. Without a savepoint, PostgreSQL would undo the
- * whole batch again and again, and no attempt would be counted. */
-static verge_durable_verdict ask_in_vain(const verge_durable_firing *firing) {
-    const bool asks = ++runs <= 5 && firing->attempt == 1;
-    wrong += runs > 5;
-    verge_durable_retry_after(firing, 0);
-    return asks && verge_durable_count(firing->durable, NULL, NULL, NULL) != 0 ? VERGE_DURABLE_RETRY
-                                                                               : VERGE_DURABLE_DONE;
-}
-
-static void test_a_question_fails_in_a_handler(void **state) {
-    (void)state;
-    verge_durable *durable = durable_open(url);
-    void *handle = sql_open(url);
-    assert_int_equal(sql_run(handle, "ALTER TABLE verge_dead RENAME TO hidden"), 0);
-    assert_int_equal(verge_durable_register(durable, "ask", ask_in_vain, NULL, NULL), 0);
-    (void)schedule(durable, "ask", 0, NULL);
-    WAIT_UNTIL(sql_number(handle, "SELECT count(*) FROM verge_timer") == 0);
-    assert_int_equal(sql_run(handle, "ALTER TABLE hidden RENAME TO verge_dead"), 0);
-    sql_close(handle);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_int_equal(wrong, 0);
-    assert_int_equal(runs, 2);
-}
-
-static verge_durable_verdict chain(const verge_durable_firing *firing) {
-    int left;
-    memcpy(&left, firing->payload, sizeof(left));
-    runs++;
-    if (left-- > 0) {
-        const verge_durable_request next = {.handler = "chain", .payload = &left, .payload_size = sizeof(left)};
-        verge_durable_id id;
-        verge_durable_info info;
-        wrong += verge_durable_start(firing->durable, &next, &id) != 0;
-        wrong += verge_durable_get(firing->durable, id, &info, NULL, 0) != 0;
-        const verge_durable_request other = {
-            .handler = "chain", .delay_ns = 3600 * S, .payload = "", .payload_size = 1};
-        wrong += verge_durable_start(firing->durable, &other, &id) != 0;
-        wrong += verge_durable_cancel(firing->durable, id) != 0;
-        wrong += verge_durable_close(firing->durable, 0) != -EDEADLK;
-    }
-    verge_durable_retry_after(firing, 0);
-    return firing->attempt == 1 ? VERGE_DURABLE_RETRY
-                                : VERGE_DURABLE_DONE; /* the first attempt's successor is undone */
-}
-
-static void test_a_handler_schedules_in_its_transaction(void **state) {
-    (void)state;
-    verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "chain", chain, NULL, NULL), 0);
-    const int length = 5;
-    const verge_durable_request first = {.handler = "chain", .payload = &length, .payload_size = sizeof(length)};
-    assert_int_equal(verge_durable_start(durable, &first, NULL), 0);
-    WAIT_UNTIL(runs == 12 && sql_ask(url, "SELECT count(*) FROM verge_timer") == 0);
-    assert_int_equal(wrong, 0);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_int_equal(runs, 12);
-}
-
-static void test_schedule_in(void **state) {
-    (void)state;
-    verge_durable *durable = durable_open(url);
-    assert_int_equal(verge_durable_register(durable, "in", note, NULL, NULL), 0);
-    make_ledger();
-    void *handle = sql_open(url);
-    const verge_durable_request request = {.handler = "in", .delay_ns = 20 * MS, .transaction = handle};
-    verge_durable_id id = 7;
-    assert_int_equal(verge_durable_start(durable, &request, &id), -EINVAL); /* not in a transaction */
-    assert_int_equal(id, 7);
-    assert_int_equal(sql_run(handle, "BEGIN"), 0);
-    assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
-    assert_int_equal(verge_durable_start_many(durable, &request, 1, NULL), -EINVAL);
-    assert_int_equal(sql_run(handle, "ROLLBACK"), 0);
-    assert_int_equal(sql_number(handle, "SELECT count(*) FROM verge_timer"), 0);
-    assert_int_equal(sql_run(handle, "BEGIN"), 0);
-    assert_int_equal(sql_run(handle, "INSERT INTO ledger VALUES (1)"), 0);
-    assert_int_equal(verge_durable_start(durable, &request, &id), 0);
-    assert_int_equal(sql_run(handle, "COMMIT"), 0);
-    WAIT_UNTIL(runs == 1);
-    sql_close(handle);
-    assert_int_equal(verge_durable_close(durable, VERGE_NEVER), 0);
-    assert_int_equal(runs, 1);
-    assert_int_equal(last_id, id);
 }
 
 /* ---- policies ---- */
@@ -798,10 +673,6 @@ int main(void) {
         ON_A_STORE(test_no_scan_finds_what_is_woken),
         ON_A_STORE(test_a_late_commit_is_told),
         ON_A_STORE(test_a_late_commit_of_a_node_is_told),
-        ON_A_STORE(test_effects_are_undone_with_a_retry),
-        ON_A_STORE(test_a_question_fails_in_a_handler),
-        ON_A_STORE(test_a_handler_schedules_in_its_transaction),
-        ON_A_STORE(test_schedule_in),
         ON_A_STORE(test_dead_letters),
         ON_A_STORE(test_too_old),
         ON_A_STORE(test_periodic),
