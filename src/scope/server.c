@@ -536,7 +536,9 @@ static void begin_client(verge_scope *scope, int fd) {
 
 intptr_t verge__scope_serve(void *argument) {
     verge_scope *scope = argument;
-    const int error = verge_spawn(verge__scope_watch, scope, NULL);
+    /* The first timer of a worker gets memory for a thousand, more than scope ever has. So no later wait fails. */
+    int error = verge_sleep(1);
+    error = error == 0 ? verge_spawn(verge__scope_watch, scope, NULL) : error;
     verge__scope_begin(scope, error);
     if (error != 0) {
         return 0;

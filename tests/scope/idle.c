@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A kept connection ends when it was idle for 15 seconds, and not before. Linked with --wrap=clock_gettime: the
- * monotonic clock moves only when the test moves it. Scope's thread looks at it once a second of real time.
+ * monotonic clock moves only when the test moves it; while scope is created, also 1 ms with each look. Scope's thread
+ * looks at it once a second of real time.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 #include "support/steps.h"
 
 static _Atomic uint64_t now_ns = HOUR;
+static _Atomic uint64_t step_ns = MS;
 static _Atomic uint64_t waits; /* how often all tasks of scope's thread waited */
 
 static void count_waits(const char *step) {
@@ -23,7 +25,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
     if (clock != CLOCK_MONOTONIC) {
         return __real_clock_gettime(clock, time);
     }
-    const uint64_t ns = atomic_load(&now_ns);
+    const uint64_t ns = atomic_fetch_add(&now_ns, atomic_load(&step_ns));
     *time = (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
     return 0;
 }
@@ -53,6 +55,7 @@ static void v3_an_idle_connection_ends_after_15_seconds(void **state) {
     char byte;
     steps_begin(count_waits);
     verge_scope *scope = peer_scope(NULL, NULL);
+    atomic_store(&step_ns, 0);
     const int fd = peer_connect(peer_port(scope));
     assert_true(fd >= 0);
     ask(fd);
