@@ -161,14 +161,14 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* Calls `look` for each node in a slot, with the tick at which the slot starts. `look` may withdraw that node.
- * Stops when `look` returns a text, and returns this text. */
+/* Looks at a node of a slot that starts at a tick. Returns NULL, or the text of an invariant of the owner that is
+ * broken. */
 typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
-const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context);
 
-/* Returns NULL if all invariants hold, or the text of a broken one. own_count: how many nodes are in lists of the
- * owner. */
-const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count);
+/* Returns NULL if all invariants hold, or the text of a broken one: of the calendar or, from `look`, of its owner.
+ * own_count: how many nodes are in lists of the owner. */
+const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count, verge__calendar_look *look,
+                                  void *context);
 
 /* ---- filing ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Visits all nodes of a calendar. Checks its invariants, by computing everything again in the simplest way. */
+/* Checks the invariants of a calendar, by computing everything again in the simplest way. */
 #include "calendar/calendar.h"
 
 /* Returns the tick at which a slot starts. The slot that is being handed out is just before the cursor. */
@@ -9,31 +9,12 @@ static uint64_t start_of(const verge__calendar *calendar, const verge__level *le
     return verge__level_slot(level, slot) == calendar->due_slot ? calendar->cursor - 1 : position << level->shift;
 }
 
-const char *verge__calendar_each(const verge__calendar *calendar, verge__calendar_look *look, void *context) {
-    for (size_t k = 0; k < calendar->levels_used; k++) {
-        const verge__level *level = &calendar->levels[k];
-        for (uint32_t slot = 0; slot <= level->mask; slot++) {
-            verge__node **lanes = verge__level_slot(level, slot);
-            uint64_t start = start_of(calendar, level, slot);
-            for (uint32_t lane = 0; lane < verge__level_lane_count(level); lane++) {
-                for (verge__node *node = lanes[lane], *next = NULL; node != NULL; node = next) {
-                    next = node->next;
-                    const char *found = look(context, node, start);
-                    if (found != NULL) {
-                        return found;
-                    }
-                }
-            }
-        }
-    }
-    return NULL;
-}
-
 static bool is_at_place(const verge__placed_node *placed, const verge__level *level, uint64_t start) {
     return placed->tag < VERGE__HAS_PLACE || verge__node_place(placed) >> level->shift == start >> level->shift;
 }
 
-static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, size_t *count) {
+static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_t slot, verge__calendar_look *look,
+                              void *context, size_t *count) {
     const verge__level *level = &calendar->levels[k];
     verge__node **lanes = verge__level_slot(level, slot);
     uint64_t start = start_of(calendar, level, slot);
@@ -46,6 +27,10 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
             }
             if (calendar->has_places && !is_at_place((const verge__placed_node *)(const void *)*at, level, start)) {
                 return "C8: a node is in the slot of its place";
+            }
+            const char *found = look(context, *at, start);
+            if (found != NULL) {
+                return found;
             }
         }
     }
@@ -69,11 +54,12 @@ static const char *check_slot(const verge__calendar *calendar, size_t k, uint32_
     return k >= calendar->levels_used ? "C7: levels from levels_used on are empty" : NULL;
 }
 
-const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count) {
+const char *verge__calendar_check(const verge__calendar *calendar, size_t own_count, verge__calendar_look *look,
+                                  void *context) {
     size_t count = own_count;
     for (size_t k = 0; k < calendar->level_count; k++) {
         for (uint32_t slot = 0; slot <= calendar->levels[k].mask; slot++) {
-            const char *broken = check_slot(calendar, k, slot, &count);
+            const char *broken = check_slot(calendar, k, slot, look, context, &count);
             if (broken != NULL) {
                 return broken;
             }

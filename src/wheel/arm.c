@@ -17,13 +17,6 @@ uint64_t verge_wheel_largest_deadline(const verge_wheel *wheel) {
     return (tick << wheel->calendar.shift) - (wheel->options.strict ? 1 : 0);
 }
 
-uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
-    if (wheel == NULL || deadline_ns > verge__wheel_last_deadline(wheel)) {
-        return VERGE_NEVER;
-    }
-    return verge__wheel_tick(wheel, deadline_ns) << wheel->calendar.shift;
-}
-
 int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns) {
     if (deadline_ns > verge_wheel_largest_deadline(wheel) && !wheel->geometry.reaches_end) {
         return -ERANGE;
@@ -47,50 +40,47 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer) {
     verge__wheel_file(wheel, timer, tick);
 }
 
-int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns) {
+/* For deadlines and wheels to which the short way does not apply. `deadline_ns` is the deadline that the timer is to
+ * have, and becomes the one that it gets. Sets the tick to 0 if it has come. An error is that of verge__wheel_judge. */
+static VERGE__NOINLINE int find_tick(const verge_wheel *wheel, const verge__timer_node *timer, uint64_t *deadline_ns,
+                                     uint64_t *ret_tick) {
+    int error = verge__wheel_judge(wheel, verge__timer_is_pending(timer), *deadline_ns);
+    if (*deadline_ns > verge__wheel_last_deadline(wheel)) { /* the tick of this deadline never comes */
+        *deadline_ns = UINT64_MAX - 1 - wheel->calendar.bias_ns;
+    }
+    uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, *deadline_ns));
+    *ret_tick = tick < verge__wheel_target(wheel) ? 0 : tick;
+    return error;
+}
+
+int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns, bool is_past) {
     verge__calendar *calendar = &wheel->calendar;
     verge__node *node = &timer->node;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
     /* The tick of a deadline at the end of time may wrap to 0, which is the past. */
-    if (VERGE__UNLIKELY(tick - calendar->cursor >= wheel->short_reach)) {
-        return verge__wheel_arm_slowly(wheel, timer, deadline_ns, false);
+    bool is_short = !is_past && tick - calendar->cursor < wheel->short_reach;
+    if (VERGE__UNLIKELY(!is_short)) {
+        uint64_t given_ns = deadline_ns;
+        int error = find_tick(wheel, timer, &given_ns, &tick);
+        if (error != 0) {
+            return error;
+        }
+        deadline_ns = given_ns;
+        is_past = is_past || tick == 0;
     }
-    bool is_linked = verge__node_is_linked(node);
-    bool is_kept = is_linked && deadline_ns >= node->deadline_ns;
     verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
+    bool is_later = deadline_ns >= node->deadline_ns;
     node->deadline_ns = deadline_ns;
     if (VERGE__UNLIKELY(wheel->order != NULL)) {
         verge__wheel_set_sequence(wheel, timer);
     }
-    if (is_linked && !is_kept) {
-        verge__calendar_withdraw(calendar, node);
-    }
-    if (!is_kept) {
-        verge__wheel_file(wheel, timer, tick);
-    }
-    return 0;
-}
-
-int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns, bool is_past) {
-    verge__calendar *calendar = &wheel->calendar;
-    verge__node *node = &timer->node;
-    int error = verge__wheel_judge(wheel, verge__timer_is_pending(timer), deadline_ns);
-    if (error != 0) {
-        return error;
-    }
-    if (deadline_ns > verge__wheel_last_deadline(wheel)) { /* the tick of this deadline never comes */
-        deadline_ns = UINT64_MAX - 1 - calendar->bias_ns;
-    }
-    uint64_t tick = verge__wheel_rounded(wheel, verge__wheel_tick(wheel, deadline_ns));
-    verge__wheel_note_move(wheel, node->deadline_ns, deadline_ns);
-    node->deadline_ns = deadline_ns;
-    if (wheel->order != NULL) {
-        verge__wheel_set_sequence(wheel, timer);
-    }
     if (verge__node_is_linked(node)) {
+        if (is_short && is_later) {
+            return 0;
+        }
         verge__calendar_withdraw(calendar, node);
     }
-    if (!is_past && tick >= verge__wheel_target(wheel)) {
+    if (VERGE__LIKELY(!is_past)) {
         verge__wheel_file(wheel, timer, tick);
         return 0;
     }

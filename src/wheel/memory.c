@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reserving memory, and giving it back when there are fewer timers. */
+/* Memory for more timers, which goes back when there are fewer. */
 #include <errno.h>
 
 #include "base/memory.h"
@@ -76,45 +76,4 @@ void verge__wheel_give_back(verge_wheel *wheel) {
         size_t keep = verge__larger(nodes->pending_count * compaction->multiplier, compaction->minimum);
         nodes->is_shrinking = verge__wheel_release_slab(wheel, verge__larger(keep, wheel->reserved_nodes));
     }
-}
-
-/* Whether these timers and the pending ones may be more than a narrow calendar is for. */
-static bool are_too_many(const verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
-    size_t half = verge__narrow_max / 2;
-    return timeout_count > half || timer_count > half - timeout_count || verge__wheel_pending(wheel) > half;
-}
-
-int verge_wheel_reserve(verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
-    VERGE__ENTER(wheel);
-    if (wheel == NULL) {
-        return -EINVAL;
-    }
-    verge__nodes *nodes = &wheel->nodes;
-    size_t pending = verge__wheel_pending(wheel);
-    if (timer_count > (UINT32_C(1) << 31) - nodes->pending_count ||
-        timer_count > SIZE_MAX / sizeof(verge__table_node) ||
-        (wheel->options.timer_cap != 0 && timer_count > wheel->options.timer_cap - pending)) {
-        return -ENOSPC;
-    }
-    bool is_wide = timeout_count > 0 && wheel->calendar.is_narrow && are_too_many(wheel, timer_count, timeout_count);
-    if (is_wide && wheel->visits > 0) {
-        return -EBUSY;
-    }
-    size_t before = nodes->node_count;
-    size_t wanted = timer_count == 0 ? 0 : nodes->pending_count + nodes->retired_count + timer_count;
-    int error = 0;
-    while (error == 0 && nodes->node_count < wanted) {
-        error = verge__nodes_grow(nodes);
-    }
-    if (error == 0 && is_wide) {
-        error = verge__wheel_rebuild(wheel, false);
-    }
-    if (error != 0) { /* give back as many slabs as were added */
-        while (verge__wheel_release_slab(wheel, before)) {
-        }
-        return error;
-    }
-    wheel->reserved_nodes = wanted;
-    verge__wheel_widen(wheel, wanted);
-    return 0;
 }

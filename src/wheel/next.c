@@ -2,14 +2,9 @@
 /* When the next timer comes out: a lower bound, from the bitmaps, and the exact deadline. */
 #include "wheel/wheel_internal.h"
 
-/* While the calendar is quiet, nothing is due (W5). So in the common case, this is one comparison. */
-static bool has_due(const verge_wheel *wheel) {
-    return wheel->now_ns >> wheel->calendar.shift >= wheel->calendar.quiet_until && verge__wheel_has_due(wheel);
-}
-
 bool verge_wheel_has_backlog(const verge_wheel *wheel) {
     VERGE__LOOK(wheel);
-    return wheel != NULL && has_due(wheel);
+    return wheel != NULL && verge__wheel_has_due(wheel);
 }
 
 uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
@@ -17,7 +12,7 @@ uint64_t verge_wheel_next_wakeup(const verge_wheel *wheel) {
     if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
-    if (has_due(wheel)) {
+    if (verge__wheel_has_due(wheel)) {
         return wheel->now_ns;
     }
     bool is_known = wheel->earliest_ns != 0 && !wheel->options.coarse;
@@ -111,5 +106,5 @@ uint64_t verge_wheel_next_deadline(verge_wheel *wheel) {
     if (wheel == NULL || verge__wheel_pending(wheel) == 0) {
         return VERGE_NEVER;
     }
-    return has_due(wheel) ? wheel->now_ns : verge__wheel_earliest(wheel);
+    return verge__wheel_has_due(wheel) ? wheel->now_ns : verge__wheel_earliest(wheel);
 }

@@ -34,7 +34,7 @@ static VERGE__NOINLINE int start_anew(verge_wheel *wheel, uint64_t deadline_ns, 
     }
     uint64_t tick;
     if (VERGE__UNLIKELY(!verge__wheel_arm_anew(wheel, &node->timer, deadline_ns, &tick))) {
-        int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
+        int error = verge__wheel_arm(wheel, &node->timer, deadline_ns, false);
         if (VERGE__UNLIKELY(error != 0)) {
             return error;
         }
@@ -51,7 +51,7 @@ int verge_wheel_start(verge_wheel *wheel, uint64_t deadline_ns, void *data, verg
 }
 
 static VERGE__NOINLINE int move(verge_wheel *wheel, verge__table_node *node, uint64_t deadline_ns) {
-    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns);
+    int error = verge__wheel_arm(wheel, &node->timer, deadline_ns, false);
     if (VERGE__LIKELY(error == 0)) {
         VERGE__PROBE3(reset, wheel, node->timer.tag, deadline_ns);
     }

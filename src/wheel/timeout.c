@@ -31,8 +31,7 @@ static VERGE__NOINLINE int set_anew(verge_wheel *wheel, verge_timeout *timeout, 
     }
     uint64_t before = timer->tag;
     timer->tag |= VERGE__TIMEOUT; /* the bit is clear if the caller has zeroed the timeout */
-    int error = is_past ? verge__wheel_arm_slowly(wheel, timer, deadline_ns, true)
-                        : verge__wheel_arm(wheel, timer, deadline_ns);
+    int error = verge__wheel_arm(wheel, timer, deadline_ns, is_past);
     if (VERGE__UNLIKELY(error != 0)) {
         timer->tag = before;
         return error;

@@ -155,14 +155,9 @@ static inline verge_expiry verge__wheel_expiry(const verge__timer_node *timer) {
 
 /* ---- arm.c: a timer gets a deadline, or loses it ---- */
 
-/* Gives a timer a deadline, whether it is pending or not. The caller marks it as pending, and counts it. An error
- * changes nothing. */
-int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns);
-
-/* The long way of verge__wheel_arm, for every deadline and wheel. is_past: the deadline has come, and the timer comes
- * out next, although its tick may not have come. */
-VERGE__NOINLINE int verge__wheel_arm_slowly(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns,
-                                            bool is_past);
+/* Gives a timer a deadline, whether it is pending or not. The caller marks it as pending, and counts it. is_past: the
+ * deadline has come, and the timer comes out next, although its tick may not have come. An error changes nothing. */
+int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns, bool is_past);
 
 /* Whether a timer, pending or not, may have a deadline: 0, -ERANGE, -EINVAL or -ENOSPC. */
 int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns);

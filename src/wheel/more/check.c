@@ -92,7 +92,6 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     }
     const verge__calendar *calendar = &wheel->calendar;
     timer_counts counts = {.wheel = wheel, .earliest_ns = VERGE_NEVER};
-    const char *broken = verge__calendar_each(calendar, look_at, &counts);
     size_t own_count = 0;
     verge__node **list = NULL;
     for (size_t i = calendar->head_count; (list = verge__wheel_list(wheel, i)) != NULL; i++) {
@@ -101,7 +100,7 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
             own_count++;
         }
     }
-    broken = broken != NULL ? broken : verge__calendar_check(calendar, own_count);
+    const char *broken = verge__calendar_check(calendar, own_count, look_at, &counts);
     broken = broken != NULL ? broken : check_nodes(&wheel->nodes);
     if (broken != NULL) {
         return broken;

@@ -19,6 +19,13 @@ uint64_t verge_wheel_precision(const verge_wheel *wheel) {
     return wheel == NULL ? 0 : UINT64_C(1) << wheel->calendar.shift;
 }
 
+uint64_t verge_wheel_fires_at(const verge_wheel *wheel, uint64_t deadline_ns) {
+    if (wheel == NULL || deadline_ns > verge__wheel_last_deadline(wheel)) {
+        return VERGE_NEVER;
+    }
+    return verge__wheel_tick(wheel, deadline_ns) << wheel->calendar.shift;
+}
+
 int verge_wheel_get(const verge_wheel *wheel, verge_timer timer, verge_expiry *ret_expiry) {
     VERGE__LOOK(wheel);
     if (wheel == NULL || ret_expiry == NULL) {

@@ -47,14 +47,17 @@ static const char *see_node(void *context, verge__node *node, uint64_t start) {
     return NULL;
 }
 
-static void see_wheel(struct findings *findings) {
+/* Also checks the calendar. */
+static const char *see_wheel(struct findings *findings) {
+    size_t late_count = 0;
     memset(findings->is_in_wheel, 0, rank(atomic_load(&findings->service->table.fresh)));
     for (size_t i = 0; i < 2; i++) {
         for (verge__node *node = findings->worker->late[i]; node != NULL; node = node->next) {
             (void)see_node(findings, node, 0);
+            late_count++;
         }
     }
-    (void)verge__calendar_each(&findings->worker->calendar, see_node, findings);
+    return verge__calendar_check(&findings->worker->calendar, late_count, see_node, findings);
 }
 
 /* ---- inboxes and chains ---- */
@@ -123,16 +126,6 @@ static const char *check_nodes(const struct findings *findings, uint64_t until_n
     return timer_count == verge__worker_timer_count(worker) ? NULL : "the timers of a worker are miscounted";
 }
 
-static size_t late_count(const verge_worker *worker) {
-    size_t count = 0;
-    for (size_t i = 0; i < 2; i++) {
-        for (const verge__node *node = worker->late[i]; node != NULL; node = node->next) {
-            count++;
-        }
-    }
-    return count;
-}
-
 static const char *check_worker(struct findings *findings) {
     const verge_worker *worker = findings->worker;
     uint64_t until_ns = atomic_load(&worker->wait_until_ns);
@@ -146,8 +139,7 @@ static const char *check_worker(struct findings *findings) {
     if (until_ns > VERGE__WAKING && !can_wait(findings, in_inbox, until_ns)) {
         return "G12: a worker sleeps beyond a timer in its inbox";
     }
-    see_wheel(findings);
-    wrong = verge__calendar_check(&worker->calendar, late_count(worker));
+    wrong = see_wheel(findings);
     return wrong != NULL ? wrong : check_nodes(findings, until_ns);
 }
 
