@@ -426,6 +426,35 @@ static void runs_may_be_nested(void **state) {
     }
 }
 
+/* Starts a past timer in each call, and runs inside of runs. */
+static void run_and_start_within(void *context, const verge_expiry *expiry) {
+    struct calls *calls = context;
+    const size_t depth = (uintptr_t)expiry->data;
+    note(context, expiry);
+    if (calls->count < 200) { /* an end for runs that do not end */
+        (void)schedule(calls->wheel, TICK, depth);
+    }
+    if (depth > 0) {
+        const uint64_t next_ns = verge_wheel_now(calls->wheel) + TICK;
+        (void)schedule(calls->wheel, next_ns, depth - 1);
+        (void)verge_wheel_run(calls->wheel, next_ns, run_and_start_within, context);
+    }
+}
+
+/* What is started for the past waits for the end of the outermost run. So a run ends, whatever is inside of it. */
+static void past_timers_wait_for_the_outermost_run(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        verge_wheel *wheel = wheel_of_kind(kind);
+        struct calls *calls = calls_for(wheel);
+        (void)schedule(wheel, 10 * TICK, 3);
+        (void)verge_wheel_run(wheel, 20 * TICK, run_and_start_within, calls);
+        ASSERT_CALLED(calls, 3, 2, 1, 0);
+        assert_int_equal(verge_wheel_run(wheel, 0, note, calls), 4);
+        wheel_end(wheel);
+    }
+}
+
 static void clear_within(void *context, const verge_expiry *expiry) {
     struct calls *calls = context;
     note(context, expiry);
@@ -587,6 +616,7 @@ int main(void) {
         cmocka_unit_test(idle_nodes_of_a_run_are_bounded),
         cmocka_unit_test(functions_may_poll_and_run),
         cmocka_unit_test(runs_may_be_nested),
+        cmocka_unit_test(past_timers_wait_for_the_outermost_run),
         cmocka_unit_test(functions_may_begin_anew),
         cmocka_unit_test(a_run_keeps_to_the_work_limit),
         cmocka_unit_test(a_run_that_did_its_work_does_no_more),
