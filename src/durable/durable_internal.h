@@ -61,7 +61,7 @@ typedef struct verge__handler {
     verge_durable_control control;
     uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
     uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
-    uint64_t ticket_slots;  /* a bit for each slot that may have a ticket: the next batch that asks has this slot */
+    uint64_t ticket_slots;  /* a bit for each slot that may still have a ticket (permits.c): it is used first */
 } verge__handler;
 
 typedef enum verge__hint_state {
@@ -82,7 +82,7 @@ typedef struct verge__hint {
     bool is_released; /* in state WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
-    uint32_t counted_attempt; /* a commit may have counted this attempt before the handler was called; 0: none has */
+    uint32_t counted_attempt; /* this attempt was counted before its handler was called, perhaps; 0: no attempt was */
 } verge__hint;
 
 enum { VERGE__PRIORITIES = 3 };
@@ -163,7 +163,7 @@ typedef struct verge__firer {
     verge__change *missing; /* targets without a row */
     size_t target_count;
     size_t fired_count;
-    verge__row *back; /* first rows that handlers have started or moved, then rows to insert: retries, next ticks */
+    verge__row *back; /* rows that handlers have started or moved; after them, rows to insert: retries, next ticks */
     size_t back_count;
     size_t scheduled_count; /* how many rows of `back` handlers have started or moved */
     size_t back_capacity;
@@ -240,7 +240,7 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local time */
     uint32_t shard_count;
-    bool has_rules; /* rules and settings of handlers may be stored: at open, the tables refused older libraries */
+    bool has_rules; /* the tables refuse libraries that know no rules and settings: these may be stored */
     uint64_t node;
 
     pthread_mutex_t lock;
@@ -345,7 +345,7 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
  *   - if the store has not given out this node's incarnation yet (verge__check_incarnation, under the lock);
  *   - if another timer has an id that this node has made (verge__drop_incarnation, without the lock).
  * highest_before: what verge__highest_incarnation returned before the store was asked. Another thread may have taken an
- * incarnation since. A transaction of the caller's may be older than the node's incarnation, so it is not checked. */
+ * incarnation since. Not for connections that the user gives: their transaction may be older than the incarnation. */
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection, uint64_t highest_before);
 uint64_t verge__highest_incarnation(verge_durable *durable); /* call it before the question; without the lock */
 void verge__drop_incarnation(verge_durable *durable);

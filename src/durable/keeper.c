@@ -332,8 +332,8 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     scan->now_ns = verge__store_now(durable);
     begin_page(durable, from, scan);
     /* read_until_ns is set before the store is asked: from now on, a thread that commits timers puts them into the
-     * window. A scan in pieces takes too long for rows that no scan has read yet. So it ends at the old
-     * read_until_ns. */
+     * window. A scan in pieces takes long: rows after the old read_until_ns, which no scan has read yet, might become
+     * due meanwhile. So it ends there. */
     scan->until_ns = is_in_pieces ? durable->keeper.read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->keeper.read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;

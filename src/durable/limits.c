@@ -11,8 +11,8 @@
  * A handler with limits gets a share of the window, and so does a handler whose priority is not the highest. Otherwise
  * the timers of a slow handler would fill the window, and all other timers would have to wait. The handlers with shares
  * have at most half of the window, in equal parts. Rows beyond a share are cut off, as if the window was full. When
- * half of the share is free, a scan finds them. The other handlers use the rest of the window, which has one cut for
- * all of them.
+ * half of the share is free, a scan finds them. The other handlers use the rest of the window together: when it is
+ * full, what is due last is cut off, whosever it is.
  */
 #define _GNU_SOURCE
 

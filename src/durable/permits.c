@@ -7,8 +7,8 @@
  *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
  *                 run if fewer than `concurrency` tickets are before its own. So batches run in the order in which they
  *                 have asked. The row is deleted when the batch ends. A batch that asks also deletes the rows of
- *                 batches whose node has died, that run for longer than the run_ns of their permit, or that wait and
- *                 have not asked for VERGE__PERMIT_WAIT_NS.
+ *                 batches whose node has died, of those that run for longer than the run_ns of their permit, and of
+ *                 those that wait but asked last more than VERGE__PERMIT_WAIT_NS ago.
  *   rate          The column next_run of verge_control is when the rate allows the next timer. A batch reserves one
  *                 such time for each of its timers, and moves next_run behind the last. If the first of these times is
  *                 in the future, the batch is held until then, and needs no other permit for the rate.
@@ -43,7 +43,7 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    /* The lowest free slot whose batch had to wait and now asks again. If there is none, the lowest free slot. */
+    /* A slot may still have the ticket of a batch that had to wait. It is taken first, as its turn comes sooner. */
     const uint64_t with_ticket = handler->ticket_slots & ~handler->slots;
     const uint64_t choice = with_ticket != 0 ? with_ticket : ~handler->slots;
     uint32_t slot = 0;

@@ -7,9 +7,9 @@
  *                one given out.
  * verge_node     the nodes. lease_until: when other nodes may take the node's shards. seen: when the node last renewed
  *                its lease, in store time.
- * verge_shard    owner: 0 means none. clean: 1 if the last owner gave the shard back, 2 if it was careful then
- *                (durable_internal.h). 0 while the shard has an owner; if this owner dies, a handler may have killed
- *                it.
+ * verge_shard    owner: 0 means none. clean: 0 while the shard has an owner; if it still is when the owner is dead, a
+ *                handler may have killed it. 1: the last owner gave the shard back. 2: the same, and the owner was
+ *                careful (durable_internal.h).
  * verge_timer    pending timers. running: 1 if the timer is claimed for a handler outside of a transaction, until
  *                `due`.
  * verge_dead     timers that were given up.

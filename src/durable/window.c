@@ -10,8 +10,8 @@
  *   V4  a hint that is held is in the list of its handler; handlers count their hints
  *   V5  a hint that waits or is held is due by read_until_ns (keeper.c). If a timer is moved beyond that time, its hint
  *       is dropped to make room; a later scan finds the row. (If the store's clock is set back, read_until_ns gets
- *       smaller, and V5 may not hold for a while. A scan that has read the row before it was moved files the timer at
- *       its old time again: then the hint stays until that time, and firing finds that the row is due later.)
+ *       smaller, and V5 may not hold for a while. And a scan may have read the row before it was moved. Then the
+ *       hint gets its old time again and stays until that time, and firing finds that the row is due later.)
  *   V6  released_count of a handler is the number of its hints with is_released; each of these waits
  */
 #define _GNU_SOURCE
@@ -54,7 +54,7 @@ void verge__note_time(verge_durable *durable, const verge__connection *connectio
 
 void verge__forget_store_time(verge_durable *durable, const verge__connection *connection) {
     if (connection->now_ns == 0) {
-        return; /* a new connection, without an answer: firers could not wait for a time that is not known */
+        return; /* the connection is new, and knows no time: the old estimate stays, as firers need one */
     }
     durable->estimate.is_known = false;
     verge__note_time(durable, connection);
@@ -181,7 +181,7 @@ static void unmark_released(verge_durable *durable, verge__hint *hint) {
 
 static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool is_told) {
     verge__hint *hint = &durable->window.hints[index];
-    /* The row was committed just now, while its hint fires: the firing may have looked for it too early. */
+    /* is_told: the row was committed just now. If its hint is firing, it may have looked for the row too early. */
     const bool is_new = is_told && hint->state == VERGE__HINT_FIRING;
     if (hint->due_ns == due_ns && !is_new) {
         return;

@@ -3,8 +3,8 @@
  * A reactor on epoll, for systems without io_uring. An operation is attempted at once. If it would block, it waits in
  * the list of its descriptor until the descriptor is ready, and is attempted again.
  *
- * Interest is one-shot, and set for each wait. So it works even if somebody closes the descriptor and opens it as
- * something else: the kernel then silently forgets the interest, and setting it again returns ENOENT.
+ * Interest is one-shot, and set for each wait. Somebody may close a descriptor and open it as something else: then
+ * the kernel silently forgets the interest, setting it again returns ENOENT, and the descriptor is added anew.
  *
  * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
  * came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left with the
@@ -219,8 +219,8 @@ static bool done_at_once(verge__operation *operation, int32_t result) {
     return true;
 }
 
-/* The attempt on the thread sets the result. If even that attempt returns EAGAIN, the result stays -EPERM, as epoll_ctl
- * returns it for a file without readiness. */
+/* The attempt on the thread sets the result, unless it returns EAGAIN, too. Then the result is -EPERM: what epoll_ctl
+ * returns for a file without readiness. */
 static bool leave_to_a_thread(verge__operation *operation) {
     operation->blocks = true;
     return done_at_once(operation, -EPERM);

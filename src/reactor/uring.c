@@ -11,8 +11,8 @@
  *       address.
  *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may fail to find
  *       an operation (-ENOENT) that is not done, for example on its way from a poll to a thread of the kernel. Then all
- *       operations of this list are cancelled again. Those that already have their result, and of which the kernel may
- *       only hold the buffers, are cancelled again after a short time.
+ *       operations of this list are cancelled again. An operation may have its result while the kernel still holds its
+ *       buffers: such an operation is cancelled again after a short time.
  *   U4  an operation in state STARTED that is not to be cancelled is in `started`.
  * If the completion queue overflows, the kernel keeps the completions (IORING_FEAT_NODROP, which is required), and
  * liburing fetches them when it sees the flag.

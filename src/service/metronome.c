@@ -8,10 +8,9 @@
  * it rests, workers read the clock themselves. They also do so if the published time has not changed for a few passes.
  * So a metronome that falls behind, stalls or dies costs only clock reads.
  *
- * In their passes, only the service's own threads use the published time. While there are callbacks to run, they make
- * pass after pass, and each callback ends with a read of the clock. When a pass runs no callback, they wait, and the
- * pass after a wait reads the clock. A thread of the user may do anything between two passes, so each of its passes
- * reads the clock.
+ * In their passes, only the service's own threads use the published time. It is never old for them: each callback ends
+ * with a read of the clock, after a pass without a callback they wait, and the pass after a wait reads the clock. A
+ * thread of the user may do anything between two passes, so each of its passes reads the clock.
  *
  * If no pending timer is due soon, the metronome ticks more slowly: after up to 16 resolutions.
  */
@@ -20,8 +19,8 @@
 #include "service/park.h"
 
 enum {
-    BUSY_PASSES = 64, /* passes without a wait before a worker needs the metronome; a pass that watches counts twice */
-    SAME_PASSES = 4, /* passes with the same published time before a worker reads the clock; counted like BUSY_PASSES */
+    BUSY_READS = 64, /* reads of the time without a wait, after which a worker needs the metronome */
+    SAME_READS = 4,  /* reads of the same published time, after which a worker reads the clock itself */
     IDLE_TICKS = 32, /* ticks at which no worker has needed the metronome before it rests */
     SLOWEST = 16,    /* its longest sleep between two ticks, in resolutions */
 };
@@ -30,7 +29,7 @@ enum {
 
 uint64_t verge__worker_read_now(verge_worker *worker) {
     verge_service *service = worker->service;
-    if (++worker->busy_count >= BUSY_PASSES) {
+    if (++worker->busy_count >= BUSY_READS) {
         worker->busy_count = 0;
         verge__metronome_want(service);
     }
@@ -40,7 +39,7 @@ uint64_t verge__worker_read_now(verge_worker *worker) {
     worker->same_count = is_same ? worker->same_count + 1 : 0;
     worker->published_ns = published_ns;
     uint64_t now_ns = published_ns;
-    if (!is_on || !worker->is_thread || worker->same_count >= SAME_PASSES || worker->busy_count <= 1) {
+    if (!is_on || !worker->is_thread || worker->same_count >= SAME_READS || worker->busy_count <= 1) {
         worker->same_count = 0;
         now_ns = verge__service_clock(service);
         verge__count(&worker->tally.clock_reads, 1);

@@ -18,8 +18,9 @@
  * by tick. All workers share the table of records. The word of a record says in whose wheel it is (record.h).
  *
  * Only the thread that holds a worker's turn may touch the worker's own part. Usually this is the worker's thread. But
- * in a service that watches for stuck callbacks, the turn is laid down while a callback runs. A rescuer, or the
- * callback when it starts, cancels or resets a timer, then takes the turn by a compare-and-swap (turn.h).
+ * in a service that watches for stuck callbacks, the turn is laid down while a callback runs. Then a rescuer may take
+ * the turn, by a compare-and-swap (turn.h). So may the callback itself: it needs the turn to start, cancel or reset a
+ * timer.
  *
  * Invariants
  *   S1  by its link, a record is in at most one list; in an inbox only while it is LINKED (record.h)
@@ -29,7 +30,7 @@
  *   S4  started = pending + ended + cancelled
  *   S5  a node in a wheel belongs to a timer, to a cancelled record on its way back, or to one of the worker's free
  *       records, which are at most VERGE__FREE_KEPT
- *   S6  a wave ends at the cursor or later, unless another worker has taken ticks (rescue.c)
+ *   S6  a wave (pass.c) ends at the cursor or later, unless another worker has taken ticks (rescue.c)
  */
 #ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
 #define VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
@@ -139,7 +140,7 @@ struct verge_worker {
     uint64_t rescued_ns;   /* the latest now_ns of other workers when they took ticks of this one (rescue.c) */
     uint64_t published_ns; /* the metronome's time, as of the worker's last pass */
     uint32_t same_count;   /* reads of this same published_ns, since the worker last read the clock */
-    uint32_t busy_count;   /* reads of the time, since the worker last waited or wanted the metronome */
+    uint32_t busy_count;   /* reads of the time since the worker last waited, or asked for the metronome */
     void (*wake)(void *context);
     void *wake_context;
     uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
@@ -189,7 +190,7 @@ struct verge_service {
     bool is_clock_monotonic; /* the clock is the monotonic one: the kernel can wait on it */
     bool is_clock_realtime;  /* the clock is the time of day: the kernel can wait on it, but somebody may set it */
     uint32_t forks;          /* verge__forks() when the service was created */
-    uint64_t refused_ns;     /* deadlines from 1 to this value are refused: they must be durations; 0: no check */
+    uint64_t refused_ns;     /* deadlines from 1 to this value can only be durations: they are refused; 0: no check */
     _Atomic uint32_t seat_count;
     _Atomic(verge_worker *) seats[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
 
@@ -347,8 +348,8 @@ void verge__worker_note_look(verge_worker *worker, uint64_t look);
 void verge__worker_poke(verge_worker *worker, uint32_t weight);
 void verge__service_poke(verge_service *service, uint32_t weight);
 
-/* Count an event for its source, if it is drawn and samples are still wanted. The timer of a start is not published
- * yet. */
+/* Count an event for its source, if it is drawn and samples are still wanted. verge__sample_start: call it before other
+ * threads can see the timer. */
 void verge__sample_start(verge_service *service, verge_worker *bound, const verge__timer *timer);
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source);
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended);

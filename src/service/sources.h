@@ -29,8 +29,8 @@
  *             frees the number. Relaxed: nothing else depends on keys. A thread that has found a number and then stops
  *             for all that time may start a timer that is listed under the wrong name; nothing else happens.
  *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
- *             overwrite what the other has stored. That does no harm: no samples are taken until the next poke, or one
- *             more call goes the long way, and finds that no samples are wanted.
+ *             overwrite what the other has stored. That does no harm. Either no samples are taken until the next poke;
+ *             or one more call goes the long way, and finds that no samples are wanted.
  *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
  *             atomic adds.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).

@@ -14,9 +14,9 @@
  *   B2  A call that cannot be abandoned is a local variable of its task, which waits until the call is DONE or out of
  *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task gave up while
  *       the function was running, by the thread.
- *   B3  For each call in the queue, an idle thread was woken or a new thread was started. If the queue has more calls
- *       than that, no further thread may or can be started, and each busy thread looks into the queue before it waits
- *       or ends.
+ *   B3  When a call is put into the queue, an idle thread is woken or a new thread is started. If neither can be
+ *       done, all threads are busy. Each of them looks into the queue again before it waits or ends, so it finds the
+ *       call.
  *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So each
  *       thread ends after the one before it, and verge__blocking_deinit joins the last: then all have ended.
  */

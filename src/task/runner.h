@@ -69,7 +69,7 @@ typedef struct verge__runner {
     uint32_t list_latch;
     _Atomic int reactor_error; /* why its reactor has failed; 0: it has not */
     void *listed;              /* links of all tasks of the runner, the last added first */
-    _Atomic uint64_t credit;   /* tasks that runtime->tasks counts, but that do not exist; 0 while the runner waits */
+    _Atomic uint64_t credit;   /* so many tasks, which do not exist yet, runtime->tasks counts too; 0 while it waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
     /* Written by the runner's thread. unjoined: tasks that ended here, not detached and without a joiner. collected:
      * such tasks of any runner that were joined or detached here later. */
@@ -133,7 +133,7 @@ verge__reactor_kind verge__reactor_kind_of(verge_backend backend);
 
 /* ---- move.c ---- */
 
-/* Gives the tasks of a runner that retires to other runners, except tasks in I/O. True: it has moved some. */
+/* For a runner that retires: gives its tasks, except those in I/O, to other runners. True: it has moved some. */
 bool verge__runner_move_tasks(verge__runner *runner);
 
 /* If no task of the runner is left, closes its inbox. Returns whether it did. */

@@ -31,7 +31,7 @@ struct verge_runtime {
     verge_service *service;
     uint32_t forks; /* verge__forks() when the runtime was created */
     verge__stack_store stacks;
-    uint64_t refused_ns; /* deadlines from 1 to this value are refused: they must be durations; 0: no check */
+    uint64_t refused_ns; /* deadlines from 1 to this value can only be durations: they are refused; 0: no check */
 
     pthread_mutex_t lock; /* protects stage, outside_stacks and backend; held while a worker is added */
     pthread_cond_t changed;

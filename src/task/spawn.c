@@ -128,7 +128,7 @@ static int create_task(verge_runtime *runtime, verge__runner *here, const verge_
     }
     verge_task *task = verge__stack_block(&runtime->stacks, stack);
     const size_t offset =
-        offsetof(verge_task, state); /* not the context: another thread may read its is_live now (ring.h, R2) */
+        offsetof(verge_task, state); /* not the context: a thief with an old index may read its is_live (ring.h, R3) */
     memset((char *)task + offset, 0, offsetof(verge_task, function) - offset);
     task->function = options->function;
     task->argument = options->argument;

@@ -10,8 +10,8 @@
  *     head         verge__stack, the caller's block, and up to 896 bytes that are left unused: see below
  *
  * A task that sleeps in shallow calls thus occupies one page: its control block lies in the head. Heads at the same
- * offset of each page would compete for a few sets of the cache; so stacks in turn leave 0, 128, 256 ... 896 bytes
- * unused above their heads.
+ * offset of each page would compete for a few sets of the cache. So the stacks leave different parts of their heads
+ * unused at the upper end, in turn 0, 128, 256 ... 896 bytes.
  *
  * If the kernel supports it (Linux 6.13), guards are marks in the page table (MADV_GUARD_INSTALL), which need no
  * mapping of their own. Otherwise each guard is a mapping (mprotect). A process can have 65,530 mappings by default,
@@ -57,7 +57,7 @@ typedef struct verge__stack_store {
     uint32_t *free_indices;
     size_t free_count;
     size_t region_capacity; /* `regions` and `free_indices` have room for so many regions and all of their stacks */
-    size_t stack_count;     /* stacks that were ever cut: those with indexes below this one */
+    size_t stack_count;     /* so many stacks were cut so far: those with indexes below this number */
     size_t trimmed_bytes;   /* the deepest use seen in a stack whose memory was given back */
     bool guards_by_mprotect;
 } verge__stack_store;

@@ -70,10 +70,11 @@ struct verge_wheel {
     size_t runs;       /* runs under way, one inside the other */
     size_t narrow_max; /* verge__narrow_max, or more since a rebuild failed */
     uint64_t refiled;  /* nodes that were filed again: usually their timer had been moved later */
-    uint64_t dropped;  /* idle nodes that came up, or that a search, compact, cancel_all or their slab's end removed */
+    uint64_t
+        dropped; /* idle nodes that were removed: as they came up, by a search, compact, cancel_all, a slab's end */
     uint64_t start_ns;
-    uint64_t last_poll_work; /* nodes that the last poll moved, inspected, sorted or returned */
-    uint64_t last_work_ns;   /* when that poll was; polls after it had no work */
+    uint64_t last_poll_work; /* nodes that were moved, inspected, sorted or returned by the last poll that had work */
+    uint64_t last_work_ns;   /* when that poll was */
     size_t reserved_nodes;   /* room for so many timers with handles must stay */
     verge__geometry geometry;
     verge_wheel_options options;
@@ -212,8 +213,8 @@ static VERGE__ALWAYS_INLINE void verge__wheel_file(verge_wheel *wheel, verge__ti
     verge__calendar_note_place(&wheel->calendar, &timer->node, tick);
 }
 
-/* Gives a new timer its deadline, if its node is in no list and the short ways apply. The caller notes the tick for
- * which the node was filed as the place of a timeout. False: nothing has changed. */
+/* Gives a new timer its deadline, if its node is in no list and the short ways apply. The place of a timeout is then
+ * *ret_tick, which the caller writes. False: nothing has changed. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_arm_anew(verge_wheel *wheel, verge__timer_node *timer,
                                                        uint64_t deadline_ns, uint64_t *ret_tick) {
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);

@@ -28,7 +28,8 @@
 
 enum slot_kind { SLOT_OWNED, SLOT_SHARED, SLOT_SELF, SLOT_KIND_COUNT };
 
-enum { SLOT_ALIGNMENT = 64 }; /* an argument is a slot's address, with the low bits of the generation */
+/* The low bits of a slot's address are free. In the argument of a callback they are those of the generation. */
+enum { SLOT_ALIGNMENT = 64 };
 
 struct slot {
     _Alignas(SLOT_ALIGNMENT) struct ledger *ledger;
