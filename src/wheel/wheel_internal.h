@@ -70,8 +70,7 @@ struct verge_wheel {
     size_t runs;       /* runs under way, one inside the other */
     size_t narrow_max; /* verge__narrow_max, or more since a rebuild failed */
     uint64_t refiled;  /* nodes that were filed again: usually their timer had been moved later */
-    uint64_t
-        dropped; /* idle nodes that were removed: as they came up, by a search, compact, cancel_all, a slab's end */
+    uint64_t dropped;  /* idle nodes that were removed: as they came up, by a search, or as memory went back */
     uint64_t start_ns;
     uint64_t last_poll_work; /* nodes that were moved, inspected, sorted or returned by the last poll that had work */
     uint64_t last_work_ns;   /* when that poll was */
