@@ -6,8 +6,8 @@
  * A thread is started when a call finds none free, up to blocking_thread_max in the options of the runtime. A thread
  * that had nothing to do for blocking_idle_ns ends. If all threads are busy, calls wait for one, in their order.
  *
- * A function that has begun cannot be stopped. What happens at the deadline, at that of a scope (verge_deadline_push),
- * or when the task is cancelled therefore depends on who owns the argument:
+ * A function that has begun cannot be stopped. At the deadline, at that of a scope (verge_deadline_push), or when the
+ * task is cancelled, there are two cases. They differ in who owns the argument:
  *
  *   abandon is NULL   The argument stays the caller's, and may be in its frame. If the function has not begun, it will
  *                     never be called, and the call returns -ETIMEDOUT or -ECANCELED. If it has begun, the call waits

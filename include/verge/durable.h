@@ -17,22 +17,22 @@
  *
  * Promises
  *   D1 durable        when start returns 0, the timer is committed to the disk of the store.
- *   D2 at least once  from then on the handler is called until it returns VERGE_DURABLE_DONE or VERGE_DURABLE_DEAD, the
- *                     timer is given up (too many attempts, or too old), or it is cancelled. This holds even if
- *                     processes, machines or the server die. What a handler writes through verge_durable_transaction
- *                     happens exactly once.
- *   D3 never early    the statement that fires a timer compares its time with the clock of the store. On PostgreSQL,
- *                     the clock of the node's machine does not matter. On SQLite, the clock of the node's machine is
- *                     the clock of the store.
- *   D4 fenced         a node that has lost a shard cannot fire timers of the shard, even if the node does not know yet.
- *                     A handler that is running outside of a transaction (option `outside`) can still end its timer,
- *                     until another node claims the timer.
+ *   D2 at least once  from then on the handler is called until one of these happens: it returns VERGE_DURABLE_DONE or
+ *                     VERGE_DURABLE_DEAD; the timer is given up (too many attempts, or too old); the timer is
+ *                     cancelled. This holds even if processes, machines or the server die. What a handler writes
+ *                     through verge_durable_transaction happens exactly once.
+ *   D3 never early    the statement that fires a timer compares the due time of the timer with the clock of the store.
+ *                     On PostgreSQL, the clock of the node's machine does not matter. On SQLite, the clock of the
+ *                     node's machine is the clock of the store.
+ *   D4 fenced         a node that has lost a shard cannot fire timers of the shard, even if the node does not know of
+ *                     the loss yet. A handler that is running outside of a transaction (option `outside`) can still end
+ *                     its timer, until another node claims the timer.
  *   D5 verdicts       cancel and reset return what became of the timer:
  *                     0              the timer will not run, or not before the new time.
  *                     VERGE_RUNNING  its handler is running now. If a handler makes the call, the timer may also be
- *                                    one that runs after it in the same transaction (see verge_durable_handler). On
- *                                    PostgreSQL also: another open transaction has locked the timer, and nothing has
- *                                    changed.
+ *                                    another one of the same transaction that has not ended (see
+ *                                    verge_durable_handler). On PostgreSQL also: another open transaction has locked
+ *                                    the timer, and nothing has changed.
  *                     -ENOENT        the timer has run, was given up or cancelled, or never existed.
  *   D6 lateness       a timer that a node starts in a shard of its own is late by at most the precision and one
  *                     commit. If another process starts the timer, the time of a notification is added (PostgreSQL),
@@ -45,7 +45,8 @@
  *
  * Any thread may make these calls. A call that talks to the store blocks the thread until the store has answered. In a
  * task (verge/task.h) it suspends the task instead, except open, close, migrate, contract, and a start in a transaction
- * of the caller's. In a handler with a transaction, it is part of that transaction. Each of these calls may return:
+ * of the caller's. In a handler with a transaction, the call is part of that transaction. Each of these calls may
+ * return:
  *   -EHOSTUNREACH  the store could not be reached for patience_ns (open: at the first try); nothing has changed
  *   -EROFS         the server is a replica, or read-only; nothing has changed
  *   -EACCES        the user may not do this, or may not write the file of SQLite; nothing has changed
@@ -96,7 +97,7 @@ typedef enum verge_durable_event {
     VERGE_DURABLE_TAKEOVER, /* this node has taken shards of a node that had died */
     VERGE_DURABLE_FENCED,   /* this node has lost shards: it was silent for longer than its lease */
     VERGE_DURABLE_RESTORED, /* the store has an older state than before: a replica was promoted, a backup restored */
-    VERGE_DURABLE_UNDONE,   /* a transaction was lost in which a handler ran for longer than the lease */
+    VERGE_DURABLE_UNDONE,   /* a handler ran for longer than the lease, so its transaction was lost */
     VERGE_DURABLE_DIED,     /* a timer was given up */
 } verge_durable_event;
 
@@ -104,17 +105,17 @@ typedef struct verge_durable_message {
     verge_durable_event event;
     int error;           /* a negative errno, or 0 */
     verge_durable_id id; /* of the timer that the message is about; 0: none */
-    const char *handler; /* of that timer; NULL: none */
+    const char *handler; /* the handler of that timer; NULL: none */
     const char *text;    /* what has happened, and what to do, in the words of the store if they are known */
 } verge_durable_message;
 
 /* Threads of the node call this function, one at a time. It must not call functions of this node. The message is valid
- * until it returns. */
+ * until the function returns. */
 typedef void (*verge_durable_log)(void *context, const verge_durable_message *message);
 
 /* Copies a line about the last error in any call or thread of this node, as far as it fits: the store's own words, or
- * why a call was refused before the store was asked. If durable is NULL, it is about the last open, migrate or contract
- * of the calling thread, if that failed. Returns the length of the line; 0: there was no error. */
+ * why a call was refused before the store was asked. If durable is NULL, the line is about the last open, migrate or
+ * contract of the calling thread, if that call failed. Returns the length of the line; 0: there was no error. */
 VERGE_API int verge_durable_error(verge_durable *durable, char *text, size_t size);
 
 /* ---- open and close ---- */
@@ -128,10 +129,10 @@ typedef struct verge_durable_options {
     uint32_t shard_count;    /* if tables are created: 1 to VERGE_DURABLE_SHARDS_MAX */
     uint32_t firing_threads; /* threads that run handlers; 1 to 64 */
     uint32_t batch;          /* the most timers that fire in one transaction; 1 to 4096 */
-    size_t window_max;       /* the most timers in memory; at least 2 * batch. Each handler with limits has room for at
-                              * least one timer, even beyond this number */
+    size_t window_max;       /* the most timers in memory; at least 2 * batch. Each handler that is paused, has
+                              * limits, runs outside or has a low priority has room for at least one timer even then */
     uint64_t precision_ns;   /* of the timers in memory; a power of two, at most 2^32 */
-    uint64_t lease_ns;       /* at least 300 ms. A handler with a transaction must not take longer */
+    uint64_t lease_ns;       /* at least 300 ms. A handler with a transaction must not take longer than this */
     uint64_t horizon_ns;     /* timers that are due within this time are in memory */
     uint64_t rescan_ns;      /* how often the window is read again; at most horizon_ns */
     uint64_t patience_ns;    /* how long a call waits for a store that cannot be reached */
@@ -179,7 +180,7 @@ typedef struct verge_durable_firing {
     const void *payload;
     size_t payload_size;
     uint64_t due_ns;
-    uint64_t now_ns;  /* store time when it was fired: never before due_ns */
+    uint64_t now_ns;  /* store time when the timer was fired; never before due_ns */
     uint64_t missed;  /* recurring: how many later ticks are due as well, and will not fire. For a timer with a
                          rule, the count stops at 10,000 */
     uint32_t attempt; /* 1 in the first attempt. Some attempts are not counted: see verge_durable_handler */
@@ -197,11 +198,11 @@ typedef enum verge_durable_verdict {
 /*
  * Timers fire in batches; a batch is one transaction. If a process dies, or the connection is lost, the handlers of the
  * whole batch run once more. What they wrote through the transaction was undone, but not what they did outside of it,
- * such as to send a mail. If a handler has such effects, register it with the option `outside`: then they are repeated
- * only if its own attempt fails, not if another one of the batch does. And make them idempotent, for example with the
- * timer's id. An attempt in which the process dies or the connection is lost is counted only if the timer was alone in
- * its batch. A handler must return: a C++ exception that leaves it ends the process (verge/durable.hpp catches
- * exceptions).
+ * such as to send a mail. If a handler has such effects, register it with the option `outside`: then the effects of a
+ * timer are repeated only if its own attempt fails, not if another timer of the batch fails. And make the effects
+ * idempotent, for example with the timer's id. If the process dies or the connection is lost during an attempt, the
+ * attempt is counted only if the timer was alone in its batch. A handler must return: a C++ exception that leaves it
+ * ends the process (verge/durable.hpp catches exceptions).
  */
 typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firing *firing);
 
@@ -213,8 +214,8 @@ typedef verge_durable_verdict (*verge_durable_handler)(const verge_durable_firin
  */
 VERGE_API void *verge_durable_transaction(const verge_durable_firing *firing);
 
-/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns after its return; otherwise the backoff
- * decides. */
+/* If this attempt returns VERGE_DURABLE_RETRY, the next one is delay_ns after that. Without this call, the backoff
+ * decides when. */
 VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t delay_ns);
 
 /*
@@ -225,8 +226,8 @@ VERGE_API void verge_durable_retry_after(const verge_durable_firing *firing, uin
  */
 VERGE_API VERGE_MUST_USE int verge_durable_extend(const verge_durable_firing *firing, uint64_t run_ns);
 
-/* Returns whether the handler should stop soon, for example with VERGE_DURABLE_RETRY: verge_durable_close waits for it,
- * or verge_durable_extend has returned -ECANCELED. Every handler may call this. The store is not asked. */
+/* Returns true if the handler should stop soon (with VERGE_DURABLE_RETRY, say): verge_durable_close waits for it, or
+ * verge_durable_extend has returned -ECANCELED. Every handler may call this. The store is not asked. */
 VERGE_API bool verge_durable_should_stop(const verge_durable_firing *firing);
 
 /* Of the timers that are due, a node runs those of handlers with a higher priority first. It does not interrupt a
@@ -241,8 +242,8 @@ typedef enum verge_durable_priority {
 typedef struct verge_durable_handler_options {
     size_t struct_size; /* set by verge_durable_handler_options_init */
     bool outside;       /* runs without a transaction: for handlers that take long, up to run_ns */
-    /* With `outside`: if the handler has not returned after this time, another node may run it again, but only if the
-     * handler's node has died, or has lost the timer's shard. As long as its node lives, the node waits for it. */
+    /* With `outside`: if the handler has not returned after this time, and its node has died or has lost the timer's
+     * shard, another node may run the timer again. As long as a node lives, it waits for its handlers. */
     uint64_t run_ns;
     uint32_t attempts_max; /* after this many attempts the timer is dead; 0: no limit */
     /* The delay between the end of the first attempt and the second one. It doubles with each attempt, up to
@@ -282,19 +283,19 @@ typedef struct verge_durable_control {
     uint32_t rate;        /* 0: no limit */
 } verge_durable_control;
 
-/* After pause, timers of this handler wait, on all nodes. Handlers that run already go on. After resume, the timers
- * fire again; overdue ones fire at once. (With age_max_ns they may be too old then.) -EINVAL: the name makes no sense.
- * -EPROTO: call verge_durable_contract first, since older programs would not obey. */
+/* After pause, timers of this handler wait, on all nodes. Handlers that are already running go on. After resume, the
+ * timers fire again; overdue ones fire at once. (With age_max_ns they may be too old then.) -EINVAL: the name makes no
+ * sense. -EPROTO: call verge_durable_contract first, since older programs would not obey. */
 VERGE_API VERGE_MUST_USE int verge_durable_pause(verge_durable *durable, const char *handler);
 VERGE_API VERGE_MUST_USE int verge_durable_resume(verge_durable *durable, const char *handler);
 
 /*
- * Sets limits for all nodes together; those of each node hold, too. 0: no limit.
+ * Sets limits for all nodes together. The limits of each node (verge_durable_handler_options) hold, too. 0: no limit.
  *   concurrency  how many threads run the handler at one time. If a node dies, its threads count until its lease ends.
  *                A thread whose batch takes longer than the lease (outside: longer than run_ns) does not count any
  *                more.
- *   rate         calls a second on average. Calls that come late are made all the same, so for a moment there may be
- *                more.
+ *   rate         calls a second on average. A call that is late is not left out, so for a moment there may be more
+ *                calls.
  * Before a batch of such a handler runs, the node asks the store, which costs a commit. -EINVAL: the name makes no
  * sense, or the rate is above 10^9. -EPROTO: as for pause.
  */
@@ -335,20 +336,20 @@ typedef struct verge_durable_request {
 } verge_durable_request;
 
 /*
- * A timer with a rule (verge/recurrence.h) recurs: "0 9 * * mon-fri Europe/Berlin". It is first due at the given time.
- * If due_ns and delay_ns are 0, it is first due when the rule next comes, by the clock of the store. The rule is stored
- * with the timer. The next tick is computed when a tick fires, on the machine that fires it and with the time zones of
- * that machine. So changed rules of a zone apply at the next tick. The policy says what happens to ticks that were
- * missed in an outage: BURST fires them one after the other, SKIP and DELAY fire once for all of them. If the machine
- * cannot read the time zone, the handler does not run: this counts as an attempt, and another node may succeed.
+ * A timer with a rule (verge/recurrence.h), such as "0 9 * * mon-fri Europe/Berlin", recurs. It is first due at the
+ * given time. If due_ns and delay_ns are 0, it is first due when the rule next comes, by the clock of the store. The
+ * rule is stored with the timer. The next tick is computed when a tick fires, on the machine that fires it and with the
+ * time zones of that machine. So changed rules of a zone apply at the next tick. The policy says what happens to ticks
+ * that were missed in an outage: BURST fires them one after the other, SKIP and DELAY fire once for all of them. If the
+ * machine cannot read the time zone, the handler does not run: this counts as an attempt, and another node may succeed.
  */
 
 /*
- * A request with a transaction, sqlite3 * or PGconn * of the same database, starts the timer in that transaction, which
- * the caller has begun. The timer exists when the caller commits. The call blocks the thread, also in a task. On
- * SQLite, begin the transaction with BEGIN IMMEDIATE: a transaction that has only read so far gets -EAGAIN if somebody
- * else writes. -EAGAIN also if the transaction is on another server, or in another file, than the node's. -EINVAL: no
- * transaction has begun, or the PGconn does not block.
+ * `transaction` of a request is a sqlite3 * or PGconn * of the same database, on which the caller has begun a
+ * transaction. The timer is started in that transaction, and exists when the caller commits. The call blocks the
+ * thread, also in a task. On SQLite, begin the transaction with BEGIN IMMEDIATE: a transaction that has only read so
+ * far gets -EAGAIN if somebody else writes. -EAGAIN also if the transaction is on another server, or in another file,
+ * than the node's. -EINVAL: no transaction has begun, or the PGconn does not block.
  */
 
 /*
@@ -357,10 +358,10 @@ typedef struct verge_durable_request {
  *
  * -EEXIST: a timer with that key is pending. A recurring timer keeps its key while its handler runs. In two cases, the
  * call returns -EEXIST whatever on_conflict says. First: request->id is the id of another timer. Second: a handler with
- * a transaction makes the call, and the key belongs to its own timer, which recurs, or to a timer of the same batch
- * that has not ended. -EINVAL: a field makes no sense, the shard of the id does not exist, the rule cannot be read
- * (verge_recurrence_parse says why), or this machine does not have its time zone. -EPROTO: for rules, call
- * verge_durable_contract first, since older programs would lose them. -ENAMETOOLONG: the key is too long. -EMSGSIZE:
+ * a transaction makes the call, and the key belongs to its own timer, if that recurs, or to another timer of the same
+ * batch that has not ended. -EINVAL: a field makes no sense, the shard of the id does not exist, the rule cannot be
+ * read (verge_recurrence_parse says why), or this machine does not have its time zone. -EPROTO: the request has a rule,
+ * which older programs would lose: call verge_durable_contract first. -ENAMETOOLONG: the key is too long. -EMSGSIZE:
  * the payload is too large. -EOVERFLOW: due_ns is above 2^63 - 1 (April 2262), or delay_ns or period_ns is above
  * 2^61 - 1 (73 years).
  */
@@ -374,9 +375,9 @@ VERGE_API VERGE_MUST_USE int verge_durable_start_many(verge_durable *durable, co
                                                       size_t count, verge_durable_id *ret_ids);
 
 /* Cancels or moves a timer. Any node may do this; D5 has the results. If cancel returns VERGE_RUNNING, a handler
- * outside does not run again. A handler in a transaction may, if it returns VERGE_DURABLE_RETRY or the timer recurs. If
- * reset returns VERGE_RUNNING, the timer of a handler outside fires again at the new time; for a handler in a
- * transaction, the reset has no effect. */
+ * outside does not run again. A handler in a transaction runs again if it returns VERGE_DURABLE_RETRY, or if the timer
+ * recurs. If reset returns VERGE_RUNNING, the timer of a handler outside fires again at the new time; for a handler in
+ * a transaction, the reset has no effect. */
 VERGE_API VERGE_MUST_USE int verge_durable_cancel(verge_durable *durable, verge_durable_id id);
 VERGE_API VERGE_MUST_USE int verge_durable_reset(verge_durable *durable, verge_durable_id id, uint64_t due_ns);
 
@@ -430,8 +431,8 @@ VERGE_API VERGE_MUST_USE int verge_durable_forget(verge_durable *durable, verge_
 VERGE_API VERGE_MUST_USE int verge_durable_migrate(const char *url, uint32_t shard_count);
 
 /* Ends a migration: from now on, programs with an older version of the library cannot open the tables (-EPROTO). Call
- * it when no older program is left: the call does not notice older programs that still run. A node that is open takes
- * rules and settings of handlers only after it was opened again. */
+ * it when no older program is left: the call does not notice older programs that still run. A node that was opened
+ * before does not accept rules and settings of handlers until it is opened again. */
 VERGE_API VERGE_MUST_USE int verge_durable_contract(const char *url);
 
 /* Returns how many rows verge cannot have written. text describes the first of them, as far as it fits. */
@@ -451,7 +452,7 @@ typedef struct verge_durable_stats {
     uint64_t early;    /* timers that were not due yet by the store's clock */
     uint64_t fenced;   /* firings that were refused, because the shard had another owner */
     uint64_t unknown;  /* rows whose handler is not registered on this node; each scan counts them again */
-    uint64_t commits;  /* that calls made; on average, each starts `started / commits` timers */
+    uint64_t commits;  /* commits of calls; on average, each starts `started / commits` timers */
     uint64_t firings;  /* batches that were fired, or tried */
     uint64_t queries;  /* for leases and the window */
     uint64_t connects; /* connections to the store that were made, by all threads */
@@ -462,8 +463,9 @@ typedef struct verge_durable_stats {
 
 VERGE_API int verge_durable_get_stats(verge_durable *durable, verge_durable_stats *ret_stats);
 
-/* Adds to the histograms, in ns. lateness: how late handlers began, in store time. commit_time: how long the store took
- * for each successful commit of calls or of firings. Either histogram may be NULL. */
+/* Adds the times that this node has measured to the histograms, in ns. lateness: how late handlers began, in store
+ * time. commit_time: how long the store took for each successful commit of calls or of firings. Either histogram may be
+ * NULL. */
 VERGE_API int verge_durable_get_histograms(verge_durable *durable, verge_histogram *lateness,
                                            verge_histogram *commit_time);
 

@@ -9,8 +9,8 @@
  *   quantile   the quantile of q is the ceil(q * n)th smallest of n recorded values; for q <= 0, the smallest.
  *
  * Promises
- *   H1 exact        count, sum, quantile(0) and quantile(1) are those of the values recorded: the last two are the
- *                   smallest value, min, and the greatest, max.
+ *   H1 exact        count and sum are exact. So are quantile(0), which is the smallest recorded value (min), and
+ *                   quantile(1), which is the greatest (max).
  *   H2 quantiles    t <= quantile(q) <= t + t / 8 and quantile(q) <= max, where t is the true quantile.
  *   H3 saturation   a count or sum that does not fit into 64 bits stays at 2^64 - 1; nothing wraps.
  *   H4 empty        a histogram of zero bytes is empty. There is nothing to initialise or destroy.
@@ -39,7 +39,7 @@ typedef struct verge_histogram {
     uint64_t count;
     uint64_t sum;
     uint64_t max;
-    uint64_t min_inverted; /* inverted, so that 0 means empty */
+    uint64_t min_inverted; /* the smallest value with all bits inverted, so that 0 means empty */
     uint64_t buckets[VERGE_HISTOGRAM_BUCKET_COUNT];
 } verge_histogram;
 

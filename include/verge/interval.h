@@ -14,7 +14,7 @@
  *   I1 never early   d <= scheduled <= now.
  *   I2 the count     scheduled == d + missed * period: every missed tick is counted.
  *   I3 burst         missed == 0 and d' == scheduled + period: every tick is taken, overdue ones without delay. With a
- *                    cap of c, `missed` is the smallest number that leaves at most c ticks due, this one included.
+ *                    cap of c, `missed` is the smallest number that leaves at most c ticks due, the taken one included.
  *   I4 skip          scheduled > now - period and d' == scheduled + period: of the overdue ticks only the last is
  *                    taken. d' > now. Ticks stay on the grid first + n * period.
  *   I5 delay         as skip, but after a tick that was taken late, d' == now + period: the grid moves. Two ticks are
@@ -38,7 +38,7 @@ extern "C" {
 /* What happens to ticks that were not taken in time. */
 typedef enum verge_interval_policy {
     VERGE_INTERVAL_BURST = 0, /* all are taken, one after the other */
-    VERGE_INTERVAL_DELAY,     /* one is taken, and the next is due a period after that moment */
+    VERGE_INTERVAL_DELAY,     /* one is taken. If it is taken late, the next is due a period after that moment */
     VERGE_INTERVAL_SKIP,      /* one is taken, and the next stays where it was planned */
 } verge_interval_policy;
 

@@ -15,8 +15,8 @@
  *                   The calls ..._all may return an error after a part: *ret_size says how much was transferred.
  *   N3 no early     -ETIMEDOUT means that the deadline, or that of a scope (verge_deadline_push), has come. There is
  *                   one exception: the system itself returns -ETIMEDOUT for a connection that it has given up (SYN
- *                   retries, keep-alive, TCP_USER_TIMEOUT). To tell this case apart: verge_now() is still before the
- *                   deadline. If the deadline has come meanwhile, the next read of such a connection returns 0 at once.
+ *                   retries, keep-alive, TCP_USER_TIMEOUT). If verge_now() is still before the deadline, it is this
+ *                   case. If not, read again: on a connection that the system has given up, a read returns 0 at once.
  *                   If a call can be done at once, it is done, even if its deadline has passed or its task is
  *                   cancelled. Calls on regular files and fsync always count as calls that can be done at once, so a
  *                   cancelled task can save its state.
@@ -38,10 +38,10 @@
  *              (verge/blocking.h) reads or writes the rest, and does readv and writev of regular files, fsync and
  *              openat. A thread cannot be stopped half way either. If all are busy, the call waits for one, until its
  *              deadline or the cancellation of its task. If the deadline has passed or the task is cancelled before the
- *              call begins, the call waits until it gets a thread (N3). close is done in place. In virtual time, and if
- *              no thread can be started, all these calls are done in place, and block the worker. To open a FIFO
- *              (mkfifo) or a terminal line takes until the other side is there, whatever the deadline: open it with
- *              O_NONBLOCK, and wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and
+ *              call begins, the call waits until it gets a thread (N3). close is done on the worker's own thread. In
+ *              virtual time, and if no thread can be started, all these calls are done there, and block the worker. To
+ *              open a FIFO (mkfifo) or a terminal line takes until the other side is there, whatever the deadline: open
+ *              it with O_NONBLOCK, and wait with verge_poll. accept sets its listening socket to O_NONBLOCK. splice and
  *              verge_uring return -EOPNOTSUPP.
  *
  * Do not close a descriptor while another task waits on it. Call shutdown(2), which ends the wait, or cancel the task.
@@ -92,9 +92,9 @@ VERGE_API VERGE_MUST_USE ptrdiff_t verge_pwrite(int fd, const void *buffer, size
                                                 uint64_t deadline_ns);
 
 /*
- * Repeat until all bytes are transferred. 0: all were. Otherwise an error; -ENODATA: the input ended before. *ret_size
- * (which may be NULL) gets the number of bytes transferred, also after an error, so nothing is lost. send_all is for
- * sockets, with the flags of send(2).
+ * These calls repeat until all bytes are transferred, and then return 0. Otherwise they return an error; -ENODATA: the
+ * input ended before that. *ret_size (which may be NULL) gets the number of bytes transferred, also after an error, so
+ * nothing is lost. send_all is for sockets, with the flags of send(2).
  */
 VERGE_API VERGE_MUST_USE int verge_read_all(int fd, void *buffer, size_t size, size_t *ret_size, uint64_t deadline_ns);
 VERGE_API VERGE_MUST_USE int verge_write_all(int fd, const void *buffer, size_t size, size_t *ret_size,
@@ -104,7 +104,7 @@ VERGE_API VERGE_MUST_USE int verge_send_all(int fd, const void *buffer, size_t s
 
 /* Waits for events of poll(2), and returns those that have come. POLLERR and POLLHUP may come without being asked for.
  * A regular file, a directory and the like are always ready to read and write, and report nothing else. -EINVAL: fd is
- * such a file, and events asks for nothing that it reports (0, POLLPRI). */
+ * such a file, and events has nothing that such a file reports: for example, events is 0 or POLLPRI. */
 VERGE_API VERGE_MUST_USE int verge_poll(int fd, short events, uint64_t deadline_ns);
 
 /* As splice(2): one of the two descriptors is a pipe. The offset of a pipe is NULL. For a file, NULL means its
@@ -130,8 +130,9 @@ struct io_uring_sqe;
  * Makes any operation of io_uring. prepare fills the entry, as liburing's io_uring_prep_... functions do. verge sets
  * user_data itself, and clears flags that link the entry to others or suppress its completion. The call returns res of
  * the completion, and *ret_flags (which may be NULL) gets its flags. prepare may be called several times: again after
- * an interruption, and once more if the call begins after its deadline or when its task is cancelled. An operation that
- * gives several results is stopped after the first. Further results, which it gives before it has stopped, are lost.
+ * an interruption, and once more if the deadline has passed, or the task was cancelled, before the call begins. An
+ * operation that gives several results is stopped after the first. Further results, which it gives before it has
+ * stopped, are lost.
  */
 VERGE_API VERGE_MUST_USE int verge_uring(void (*prepare)(struct io_uring_sqe *entry, void *context), void *context,
                                          uint32_t *ret_flags, uint64_t deadline_ns);

@@ -18,8 +18,8 @@
  *                   order in which they were started. This costs little: a run sorts only timers that are due.
  *                   Exception: a timer that was started for a time which had come already is called back first, even
  *                   before a timer whose deadline is earlier by less than the precision of the wheel.
- *                   In a coarse wheel, a timer may also be called back after one whose deadline is later, as it may be
- *                   late by up to one slot of its level.
+ *                   In a coarse wheel, a timer may be late by up to one slot of its level. So it may also be called
+ *                   back after a timer whose deadline is later.
  *                   A callback may call verge_loop_run. This inner run first calls back the timers that were started
  *                   during the outer run for a time that had already come.
  *   E2 one round    a run calls back each timer at most once, and none that was started during the run. If such a timer
@@ -28,10 +28,11 @@
  *   E3 cancelled    a cancelled timer is not called back, even if the callback of another timer of the same run cancels
  *                   it.
  *   E4 repeat       before a timer with a period is called back, it is started again, with a deadline one period after
- *                   the `now` of the run, but no later than verge_wheel_largest_deadline. This cannot fail.
+ *                   the `now` of the run, but no later than verge_wheel_largest_deadline. This cannot fail. Only
+ *                   at the end of time, when now has reached that deadline, the timer ends instead.
  *   E5 memory       zeroed memory is a timer that is not started. A start needs no memory. The loop does not touch a
- *                   timer after it was cancelled, or after it was called back without a period: the callback may free
- *                   it.
+ *                   timer after it was cancelled. If a timer has no period, the loop does not touch it once the
+ *                   callback begins, so the callback may free it.
  *
  * A loop and its wheel are for one thread at a time. A wheel that has a loop must have no other timers.
  */
@@ -45,13 +46,13 @@ extern "C" {
 #endif
 
 /*
- * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending that
- * will ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a
- * whole millisecond, so the loop does not wake up before a timer is due. In a coarse wheel, it sleeps as
+ * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if no pending timer will
+ * ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a whole
+ * millisecond, so the loop does not wake up before a timer is due. In a coarse wheel, it sleeps as
  * verge_wheel_next_wakeup says, and may wake up once for each level before a timer comes out.
  *
- * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if it counts nanoseconds, 1000 for
- * microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL:
+ * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if the wheel counts nanoseconds, 1000
+ * for microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL:
  * units_per_ms is 0.
  */
 VERGE_API int verge_loop_timeout(verge_wheel *wheel, uint64_t now, uint64_t units_per_ms);
@@ -74,10 +75,10 @@ typedef struct verge_loop {
     verge_wheel *wheel;
 } verge_loop;
 
-/* The wheel stays the caller's. From now on its timers come out by deadline (VERGE_ORDER_DEADLINE). Destroy the wheel
- * after the last use of the loop; the loop itself has nothing to free. -EINVAL: an argument is NULL. -EBUSY: the wheel
- * has timers; or its options ask for VERGE_ORDER_FIFO; or they ask for no order, and timers with handles were started
- * or reserved before. -ENOMEM. */
+/* Makes a loop of a wheel, which still belongs to the caller. From now on the wheel's timers come out by deadline
+ * (VERGE_ORDER_DEADLINE). Destroy the wheel after the last use of the loop; the loop itself has nothing to free.
+ * -EINVAL: an argument is NULL. -EBUSY: the wheel has timers; or its options ask for VERGE_ORDER_FIFO; or they ask for
+ * no order, and timers with handles were started or reserved before. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*

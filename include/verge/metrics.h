@@ -23,8 +23,8 @@
  * may be NULL.
  *
  * You may join the texts of several calls if their families differ. The names of families begin with verge_wheel_,
- * verge_service_, verge_source_ or verge_runtime_, or are those given to verge_histogram_metrics. So describe all
- * objects of one kind by one call.
+ * verge_service_, verge_source_ or verge_runtime_, or are the names that you give to verge_histogram_metrics. So
+ * describe all objects of one kind by one call.
  *
  * Errors. -EINVAL: a label name that does not match [a-zA-Z_][a-zA-Z0-9_]*, starts with __, is "le" or "quantile", or
  * is given twice; a label value that is NULL or not UTF-8; two objects with the same labels; a NULL object. -EOVERFLOW:
@@ -49,24 +49,25 @@ typedef struct verge_label {
     const char *value;
 } verge_label;
 
-/* verge_wheel_get_stats as text, without level_count and worker_id, which never change. Call it from the thread that
- * uses the wheels. */
+/* Writes the figures of verge_wheel_get_stats, without level_count and worker_id, which never change. Call it from the
+ * thread that uses the wheels. */
 VERGE_API int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label *const *labels, size_t wheel_count,
                                   char *buffer, size_t size);
 
 /*
- * verge_service_get_stats as text, with histograms of how late callbacks began and how long they took. From any thread.
+ * Writes the figures of verge_service_get_stats, and histograms of how late callbacks began and how long they took.
+ * From any thread.
  *
  * with_sources adds for each source of timers: how many are pending, and how many are overdue by more than a second.
  * The label source="..." names the source: it is the label of the timers or, for timers without one, the name of their
- * callback. A source that only ever grows is a leak. The call then reads each timer of the service twice: a million
- * timers take milliseconds, on the calling thread. To find names, it may read the files of the program and its
- * libraries. Also -EINVAL: a label "source", or more than 30 labels.
+ * callback. If the number of a source's timers only grows, the source has a leak. To count timers, the call reads each
+ * timer of the service twice: a million timers take milliseconds, on the calling thread. To find names, the call may
+ * read the files of the program and its libraries. Also -EINVAL: a label "source", or more than 30 labels.
  */
 VERGE_API int verge_service_metrics(verge_service *const *services, const verge_label *const *labels,
                                     size_t service_count, bool with_sources, char *buffer, size_t size);
 
-/* verge_runtime_get_stats as text. From any thread. */
+/* Writes the figures of verge_runtime_get_stats. From any thread. */
 VERGE_API int verge_runtime_metrics(verge_runtime *const *runtimes, const verge_label *const *labels,
                                     size_t runtime_count, char *buffer, size_t size);
 
@@ -79,7 +80,7 @@ typedef enum verge_metrics_unit {
 } verge_metrics_unit;
 
 /*
- * Your own histograms, as one family. From any thread. Also -EINVAL: a name that does not match
+ * Writes your own histograms, as one family. From any thread. Also -EINVAL: a name that does not match
  * [a-zA-Z_:][a-zA-Z0-9_:]*, a help that is NULL or not UTF-8, an unknown unit.
  */
 VERGE_API int verge_histogram_metrics(const char *name, const char *help, verge_metrics_unit unit,

@@ -3,9 +3,9 @@
  * verge/process.h - child processes and signals, for tasks (verge/task.h). The calls for child processes need
  * pidfd_open(2): Linux 5.3 or newer.
  *
- * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at the deadline or that of a scope (verge_deadline_push),
- * and -ECANCELED if the task is cancelled. In virtual time, processes and signals are like other I/O: they happen in
- * real time.
+ * Waiting calls return -EPERM outside of tasks, -ETIMEDOUT at their deadline or at that of a scope
+ * (verge_deadline_push), and -ECANCELED if the task is cancelled. In virtual time, processes and signals are like other
+ * I/O: they happen in real time.
  *
  * If the calling program ignores SIGCHLD (SIG_IGN), or reaps any child by waitpid(-1), the calls cannot reap their
  * child, and return -ECHILD.
@@ -23,9 +23,9 @@ extern "C" {
 
 /* ---- child processes ---- */
 
-/* Waits until a child of this process has ended, and reaps it. *ret_status, which may be NULL, is that of waitpid(2).
- * -ETIMEDOUT and -ECANCELED: the child has not been reaped. -ECHILD: pid is no child, or was reaped already. -EINVAL:
- * pid is not positive. */
+/* Waits until a child of this process has ended, and reaps it. *ret_status gets the status of waitpid(2); ret_status
+ * may be NULL. -ETIMEDOUT and -ECANCELED: the child has not been reaped. -ECHILD: pid is no child, or was reaped
+ * already. -EINVAL: pid is not positive. */
 VERGE_API VERGE_MUST_USE int verge_wait_process(pid_t pid, int *ret_status, uint64_t deadline_ns);
 
 typedef struct verge_process_options {
@@ -39,9 +39,9 @@ typedef struct verge_process_options {
     void *output;                   /* gets what the program writes to stdout. NULL: the program has the stdout of the
                                      * calling process */
     size_t output_size;             /* output has room for so many bytes; the rest is read and dropped */
-    void *errors;                   /* the same for stderr */
+    void *errors;                   /* gets what the program writes to stderr, in the same way */
     size_t errors_size;
-    uint64_t grace_ns; /* between SIGTERM and SIGKILL, in real time. 0: SIGKILL at once */
+    uint64_t grace_ns; /* the time between SIGTERM and SIGKILL, in real time. 0: SIGKILL at once */
 } verge_process_options;
 
 typedef struct verge_process_result {
@@ -59,10 +59,10 @@ typedef struct verge_process_result {
  *
  * At the deadline, and when the task is cancelled, the program is killed. It gets SIGTERM, and SIGKILL if it has not
  * ended after grace_ns; without a grace, it gets SIGKILL at once. The program is the leader of a new process group, and
- * the signals go to all of the group, so that processes which it has started end, too. A program that leaves the group
- * gets them as well. When the program has been reaped, the call returns -ETIMEDOUT or -ECANCELED. *ret_result is then
- * set as well. The program is started on a thread (verge/blocking.h). If all threads are busy until the deadline, it is
- * not started at all: see has_begun.
+ * the signals go to all of the group, so that processes which the program has started end, too. A program that has left
+ * the group gets the signals as well. When the program has been reaped, the call returns -ETIMEDOUT or -ECANCELED.
+ * *ret_result is then set as well. The program is started on a thread (verge/blocking.h). If all threads are busy until
+ * the deadline, the program is not started at all: see has_begun.
  *
  * The call ends with the program. Processes that the program leaves behind are not killed, and what they write after
  * its end is not read. The program begins with no signal blocked and with the default action of SIGPIPE. As it has a
@@ -79,8 +79,8 @@ VERGE_API VERGE_MUST_USE int verge_run_process(const verge_process_options *opti
 /* ---- signals ---- */
 
 /*
- * Returns a descriptor for these signals: tasks wait for them instead of having handlers. It is a signalfd(2), and
- * verge_poll works, too. Close it with close(2) or verge_close.
+ * Returns a descriptor from which tasks can read these signals (verge_signals_wait), so that no signal handlers are
+ * needed. It is a signalfd(2), and verge_poll works, too. Close it with close(2) or verge_close.
  *
  * The kernel gives a signal to any thread that has not blocked it. So this call blocks the signals in the calling
  * thread, and threads that are started later inherit that. Call it at the beginning of main, before verge_runtime_run
@@ -96,7 +96,7 @@ typedef struct verge_signal {
     int code;       /* si_code of sigaction(2) */
     pid_t sender;   /* the process that has sent the signal; SIGCHLD: the child */
     uid_t user;     /* of the sender */
-    int status;     /* SIGCHLD: the exit status, or the signal that has ended it */
+    int status;     /* SIGCHLD: the exit status of the child, or the signal that has ended it */
     intptr_t value; /* of sigqueue(3) */
 } verge_signal;
 

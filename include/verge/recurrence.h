@@ -58,17 +58,17 @@ enum {
 
 /* A rule. You may read `zone`; use the other fields only through the functions below. */
 typedef struct verge_recurrence {
-    uint64_t minutes[24]; /* of each hour: a bit for each minute */
+    uint64_t minutes[24]; /* for each hour, a bit for each minute at which the rule comes */
     uint32_t days;        /* of the month: bits 1 to 31 */
     uint16_t months;      /* bits 1 to 12 */
     uint8_t weekdays;     /* bits 0 (Sunday) to 6 */
     uint8_t flags;
-    char zone[VERGE_ZONE_NAME_MAX + 1]; /* as in the text; empty: none */
+    char zone[VERGE_ZONE_NAME_MAX + 1]; /* as in the text; empty: the text has none */
 } verge_recurrence;
 
-/* Reads a rule. It does not check whether its zone exists: verge_zone_open does. -EINVAL: the text is not a rule, or
- * the rule never comes ("0 0 30 2 *"). Then why gets a sentence with the reason, cut to size bytes; otherwise it is
- * empty. why may be NULL. */
+/* Reads a rule, but does not check whether the zone exists: verge_zone_open does. -EINVAL: the text is not a rule, or
+ * the rule never comes ("0 0 30 2 *"). If the call fails, `why` gets a sentence with the reason, cut to size bytes;
+ * otherwise `why` becomes empty. `why` may be NULL. */
 VERGE_API VERGE_MUST_USE int verge_recurrence_parse(const char *rule, verge_recurrence *ret_recurrence, char *why,
                                                     size_t size);
 
@@ -89,8 +89,8 @@ VERGE_API VERGE_MUST_USE int verge_zone_read(const void *bytes, size_t size, con
 /* NULL is allowed. */
 VERGE_API void verge_zone_close(verge_zone *zone);
 
-/* Returns the next occurrence after a time. If zone is NULL, it is UTC. Returns VERGE_NEVER if there is none before
- * April 2262 (2^63 ns), or if the rule was not initialised. */
+/* Returns the next occurrence after a time. A zone of NULL means UTC. Returns VERGE_NEVER if there is no occurrence
+ * before April 2262 (2^63 ns), or if the rule was not initialised. */
 VERGE_API uint64_t verge_recurrence_next(const verge_recurrence *rule, const verge_zone *zone, uint64_t after_ns);
 
 #ifdef __cplusplus

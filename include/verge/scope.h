@@ -9,8 +9,8 @@
  *
  * The page shows what is wrong now, who has started timers (by label, or by the callback's name), when they are due,
  * how late they were, what each worker does, and how full the wheels are. `verge scope` lists the scopes of your
- * programs. `verge scope --browser NAME` opens one in a browser, also if it is a Unix socket. `verge scope --connect
- * NAME` shows the same figures in a terminal. See docs/SCOPE.md.
+ * programs. `verge scope --browser NAME` opens one of them in a browser, even a scope on a Unix socket. `verge scope
+ * --connect NAME` shows the same figures in a terminal. See docs/SCOPE.md.
  *
  * Scope answers GET and HEAD of HTTP/1.1, for at most 16 clients: / (the page), /next (the figures of the next look, as
  * JSON), /snapshot (the same JSON, as soon as all figures are known), /events (the same JSON as server-sent events,
@@ -21,16 +21,17 @@
  *   V1 read only    no request changes anything, except POST /act/..., which asks a panel to act on an item that it
  *                   lists (verge_scope_act). Such a request must have the page's Origin.
  *   V2 private      a Unix socket has mode 0600. A port is open on the loopback only, unless the address names another
- *                   interface, and its clients must know the token in the path. A request is refused (403) if its Host
- *                   is neither numeric nor "localhost", or if its Origin is another page: this stops DNS rebinding.
- *                   Requests to a Unix socket are checked in this way, too, as ssh -L can lead a browser there.
+ *                   interface. Clients of a port must know the token in the path. A request is refused (403) if its
+ *                   Host is neither numeric nor "localhost", or if its Origin is another page: this stops DNS
+ *                   rebinding. Requests to a Unix socket are checked in this way, too, as ssh -L can lead a browser
+ *                   there.
  *   V3 no harm      all work is done on one thread of scope's own, with limits and deadlines for each client. This
  *                   thread takes no lock that calls on timers take, and these calls never wait for it. If 16 clients
  *                   are connected, a new client replaces the oldest one whose request has not arrived.
  *   V4 cost         while nobody looks, calls on timers do nothing more than without scope. While somebody looks, each
  *                   worker takes samples at 64 random moments a second: it counts all or some of its next 256 starts,
- *                   cancels and firings by source. Scope reads at most 262,144 timers a second of the service, and as
- *                   many of the tasks.
+ *                   cancels and firings by source. Scope reads at most 262,144 timers of the service a second, and as
+ *                   many timers of the tasks.
  *   V5 truth        figures by source add up to the totals. Samples are scaled by the number of events on that worker.
  *                   A rate that comes from samples has bounds, which hold the true rate in 19 of 20 cases. Pending
  *                   timers are counted one by one.
@@ -66,8 +67,8 @@ typedef struct verge_scope_options {
      *     "unix:PATH"        a Unix socket
      *     "tcp:PORT"         a port of 127.0.0.1; 0: any free port
      *     "tcp:NUMBER:PORT"  a port of a numeric address: "tcp:[::1]:8080", "tcp:0.0.0.0:8080"
-     * A scope at another place than the default one leaves its address in the same folder, in a file verge-PID-N.scope
-     * with mode 0600, so that `verge scope` finds it.
+     * A scope that listens elsewhere writes its address to a file verge-PID-N.scope with mode 0600, in the folder of
+     * the default socket. So `verge scope` finds this scope, too.
      */
     const char *address;
     /* The secret in the path of a TCP address: 16 to 64 letters, digits, - or _. It is copied. NULL: a random token of
@@ -84,10 +85,10 @@ VERGE_API int verge_scope_options_explain(const verge_scope_options *options, ch
 
 /*
  * Starts to serve the page. It shows the timers of the service, and those of the runtime's tasks. Either may be NULL.
- * Neither can be destroyed before verge_scope_destroy: their destroy returns -EBUSY. If an earlier program has left a
- * socket at this path, it is replaced. -EINVAL, -ENAMETOOLONG: see verge_scope_options_explain. -EBUSY: another scope
- * shows the service or the runtime. -EADDRINUSE and others: errors of bind(2) and other system calls. -EAGAIN: no
- * thread could be started. -ENOMEM.
+ * While the scope exists, verge_service_destroy and verge_runtime_destroy return -EBUSY for them. If an earlier program
+ * has left a socket at the path of the address, this socket is replaced. -EINVAL, -ENAMETOOLONG: see
+ * verge_scope_options_explain. -EBUSY: another scope shows the service or the runtime. -EADDRINUSE and others: errors
+ * of bind(2) and other system calls. -EAGAIN: no thread could be started. -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_create(verge_service *service, verge_runtime *runtime,
                                                 const verge_scope_options *options, verge_scope **ret_scope);
@@ -101,8 +102,9 @@ VERGE_API int verge_scope_destroy(verge_scope *scope);
 VERGE_API const char *verge_scope_address(const verge_scope *scope);
 
 /*
- * Shows a wheel that belongs to no service. Its owner publishes it; scope never reads the wheel itself. name is copied.
- * From any thread. -EINVAL: an argument is NULL. -ENOSPC: there are VERGE_SCOPE_WHEELS_MAX wheels already. -ENOMEM.
+ * Shows a wheel that belongs to no service. The wheel's owner publishes it (verge_scope_publish); scope never reads the
+ * wheel itself. name is copied. From any thread. -EINVAL: an argument is NULL. -ENOSPC: there are
+ * VERGE_SCOPE_WHEELS_MAX wheels already. -ENOMEM.
  */
 VERGE_API VERGE_MUST_USE int verge_scope_add_wheel(verge_scope *scope, const char *name, verge_scope_wheel **ret_wheel);
 
@@ -122,7 +124,7 @@ VERGE_API int verge_scope_remove_wheel(verge_scope_wheel *shown);
 typedef enum verge_scope_unit {
     VERGE_SCOPE_COUNT = 0, /* how many there are */
     VERGE_SCOPE_TOTAL,     /* how many there have been so far: shown with the rate a second */
-    VERGE_SCOPE_NS,        /* a duration; 0: none, a warning if `of` is not 0 */
+    VERGE_SCOPE_NS,        /* a duration. If `of` is not 0, a value of 0 is a warning */
     VERGE_SCOPE_YES_NO,    /* 0: no, a warning; otherwise yes */
     VERGE_SCOPE_PART,      /* a part of a whole: shown on a line of its own, below the other figures */
 } verge_scope_unit;
@@ -137,8 +139,8 @@ typedef struct verge_scope_figure {
 
 /*
  * Writes up to count figures and returns how many. The figures and their order must be the same each time. Only PARTs,
- * which come last, may come and go. Scope calls the function on its thread: it may take a lock for a moment, but must
- * not wait, nor add or remove panels.
+ * which come last, may come and go. Scope calls the function on scope's thread. The function may take a lock for a
+ * moment, but must not wait, nor add or remove panels.
  */
 typedef size_t (*verge_scope_ask)(void *context, verge_scope_figure *ret_figures, size_t count);
 
@@ -180,7 +182,7 @@ typedef struct verge_scope_panel_options {
 } verge_scope_panel_options;
 
 /* Adds a panel. From any thread. -EINVAL: an argument or an option makes no sense. -ENOSPC: there are
- * VERGE_SCOPE_PANELS_MAX panels already. -ENOMEM. After an error release is not called. */
+ * VERGE_SCOPE_PANELS_MAX panels already. -ENOMEM. After an error, `release` is not called. */
 VERGE_API VERGE_MUST_USE int verge_scope_add_panel(verge_scope *scope, const verge_scope_panel_options *options,
                                                    verge_scope_panel **ret_panel);
 

@@ -13,9 +13,9 @@
  *
  * Promises, in addition to G1 to G9 (verge/wheel.h); deadlines are times on the service's clock
  *   G7  memory     differs from the wheel: a timer takes a record of 64 bytes. A worker also holds up to 256 free
- *                  records, up to 1,024 new ones, and those of timers that other threads cancelled, until it takes them
- *                  from its inbox. Records keep their memory until the service ends. The wheel of a worker keeps its
- *                  memory until the worker leaves. A reset needs no memory.
+ *                  records, up to 1,024 new ones, and the records of timers that other threads cancelled, until it
+ *                  takes these from its inbox. Records keep their memory until the service ends. The wheel of a worker
+ *                  keeps its memory until the worker leaves. A reset needs no memory.
  *   G10 verdicts   if cancel or reset returns 0, the old deadline will never fire.
  *   G11 no loss    every timer ends in exactly one of: run, cancelled, handed to the visitor of verge_service_destroy;
  *                  however workers join, leave and die, and threads cancel and reset.
@@ -35,8 +35,8 @@
  * before it. So timers that start themselves again cannot starve others. Callbacks run outside every lock.
  *
  * fork. The child has none of the service's threads. In it, every call that starts, ends, moves or waits for a timer,
- * or changes workers, returns -ECHILD at once, verge_service_destroy too: the service's memory goes when the child ends
- * or calls exec. The child can create a service of its own.
+ * or changes workers, returns -ECHILD at once. verge_service_destroy does so, too: the service's memory goes when the
+ * child ends or calls exec. The child can create a service of its own.
  */
 #ifndef VERGE_SERVICE_H
 #define VERGE_SERVICE_H
@@ -64,7 +64,7 @@ typedef struct verge_firing {
     void *argument;
     uint64_t scheduled_ns; /* the deadline of the timer */
     uint64_t actual_ns;    /* when the pass began or, if later, when the callback before this one had returned */
-    uint64_t missed;       /* periodic timers: ticks since the last callback that will not be made up for */
+    uint64_t missed;       /* periodic timers: how many ticks were left out since the last callback */
 } verge_firing;
 
 typedef void (*verge_callback)(const verge_firing *firing);
@@ -77,7 +77,7 @@ typedef struct verge_stuck {
     verge_timer timer;
     verge_callback callback;
     uint64_t since_ns;
-    bool is_rescued; /* another worker runs the timers that are due on this one */
+    bool is_rescued; /* another worker runs the due timers of this worker */
 } verge_stuck;
 
 typedef struct verge_service_options {
@@ -140,15 +140,16 @@ VERGE_API int verge_service_destroy(verge_service *service, void (*visit)(void *
 VERGE_API VERGE_MUST_USE int verge_service_add_worker(verge_service *service, uint32_t *ret_worker_id);
 VERGE_API int verge_service_retire_worker(verge_service *service, uint32_t worker_id);
 
-/* now returns a cached time, published by the metronome. It is up to one resolution old while timers are due.
+/* now returns a cached time, published by the metronome. While timers are due, this time is up to one resolution old.
  * Otherwise the metronome sleeps until the next timer is due, for up to 16 resolutions, and the time may be that old.
- * Without a metronome, or while it rests, now reads the clock. exact_now always reads the clock. */
+ * Without a metronome, or while the metronome rests because no worker needs it, now reads the clock. exact_now always
+ * reads the clock. */
 VERGE_API uint64_t verge_service_now(const verge_service *service);
 VERGE_API uint64_t verge_service_exact_now(const verge_service *service);
 
-/* How many timers are pending or running, if worker_id is 0. With a timer_cap, starts fail (-ENOSPC) while this number
- * is equal to the cap. Otherwise: how many timers are in the wheel of that worker, without those in its inbox; 0 if
- * there is no such worker. Exact if no other thread uses the service at that moment. */
+/* If worker_id is 0: how many timers are pending or running. With a timer_cap, starts fail (-ENOSPC) while this number
+ * is equal to the cap. For another worker_id: how many timers are in the wheel of that worker, without those in its
+ * inbox; 0 if there is no such worker. Exact if no other thread uses the service at that moment. */
 VERGE_API size_t verge_service_count(const verge_service *service, uint32_t worker_id);
 
 /*
@@ -161,9 +162,9 @@ VERGE_API VERGE_MUST_USE int verge_service_wait_empty(verge_service *service, ui
 /* ---- timers: from any thread ---- */
 
 /*
- * Starts a timer that runs once: at a time (not a duration), or after a delay from now, as read from the clock.
- * ret_timer may be NULL. -ENOSPC: the cap is reached. -EOVERFLOW: now + delay_ns is VERGE_NEVER or later. -ENOMEM,
- * -EINVAL. After a start returned 0, nothing can fail: the timer will run.
+ * Both start a timer that runs once. start takes a time (not a duration). start_after takes a delay from now, as read
+ * from the clock. ret_timer may be NULL. -ENOSPC: the cap is reached. -EOVERFLOW: now + delay_ns is VERGE_NEVER or
+ * later. -ENOMEM, -EINVAL. After a start returned 0, nothing can fail: the timer will run.
  *
  * These functions and verge_service_start_with write *ret_timer before the timer can run, and not afterwards. So the
  * callback may read the handle there, and may free the object that contains *ret_timer, even if it runs on another
@@ -242,9 +243,9 @@ VERGE_API VERGE_MUST_USE int verge_worker_join(verge_service *service, const ver
 /*
  * Ends a worker. Its timers go to the other workers: overdue timers first, in the order of their deadlines. If there is
  * no other worker, they wait until one joins. Handles and deadlines stay. In one of the worker's own callbacks, the
- * call takes effect when the callback has returned. If the thread of the worker has died, another thread may call it.
- * -EPERM: the worker is bound to another thread that lives (run_once returns -EPERM then, too). To end such a worker,
- * set a flag that its loop checks, and call verge_worker_interrupt.
+ * call takes effect when the callback has returned. If the thread of the worker has died, another thread may make this
+ * call. -EPERM: the worker is bound to another thread that lives (run_once returns -EPERM then, too). To end such a
+ * worker, set a flag that its loop checks, and call verge_worker_interrupt.
  */
 VERGE_API int verge_worker_leave(verge_worker *worker);
 

@@ -20,15 +20,15 @@ extern "C" {
 typedef struct verge_broadcast verge_broadcast;
 
 /*
- * ---- select: waits for the first of several calls that need not wait ----
+ * ---- select: waits until one of several calls need not wait, and makes this call ----
  *
  * A case describes a call: receive from a channel, join a task, and so on. verge_select waits until one of these calls
  * need not wait, makes that one call, and returns the index of its case. `result` of that case is what the call
  * returned. This may be an error, such as -EPIPE if a channel is closed.
  *
  *   K1 one        if an index is returned, exactly that call was made; otherwise none was (except after -EOWNERDEAD,
- *                 see below). An item that was not chosen is still in its channel, or still the sender's. A task that
- *                 was not chosen can still be joined.
+ *                 see below). If a case was not chosen, its item is still in the channel, or still the sender's, and
+ *                 its task can still be joined.
  *   K2 fair       if several calls need not wait, each is chosen with the same probability, whatever its index.
  *   K3 no memory  nothing is allocated, except the timer of a deadline, as in all calls that wait. The cases belong to
  *                 the caller, usually as a local array. They must not change until the call returns.
@@ -59,8 +59,9 @@ typedef struct verge_case {
     void *state[8];
 } verge_case;
 
-/* Each descriptor of a select is an operation of its own in the kernel, and its memory is on the stack of the task. To
- * wait for more, put them into an epoll descriptor, which is one case, or let a task wait for each. */
+/* Each descriptor of a select is an operation of its own in the kernel. The memory of the operation is on the stack of
+ * the task. To wait for more descriptors, put them into an epoll descriptor, which is one case, or let a task wait for
+ * each. */
 #define VERGE_SELECT_DESCRIPTORS_MAX 8
 
 /*
@@ -90,8 +91,10 @@ VERGE_API verge_case verge_case_poll(int fd, short events);
 
 VERGE_API verge_case verge_case_condition(verge_condition *condition, verge_mutex *mutex);
 
-/* The next item of a broadcast, or its latest item: see below. */
+/* Receives the next item of a broadcast (see below). */
 VERGE_API verge_case verge_case_next(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
+
+/* Receives the latest item of a broadcast (see below). */
 VERGE_API verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t *position, void *ret_item);
 
 /*
@@ -102,14 +105,14 @@ VERGE_API verge_case verge_case_latest(verge_broadcast *broadcast, uint64_t *pos
  *   ... verge_group_spawn(&group, fetch, &requests[i]) ...
  *   error = verge_group_wait(&group, VERGE_NEVER);
  *
- *   P1 none outlives it   when verge_group_wait returns, other than with -EPERM or -EINVAL, all tasks of the group have
- *                         ended. So they may use local variables of the task that waits.
+ *   P1 none outlives it   when verge_group_wait returns, all tasks of the group have ended (except after -EPERM and
+ *                         -EINVAL). So they may use local variables of the task that waits.
  *   P2 first error        if a task of the group returns a negative value, the group has failed: the other tasks are
  *                         cancelled, and verge_group_wait returns that value. If several do, the first value counts.
- *   P3 inheritance        a task of a group has the deadline of the scope in which it was spawned, and cannot pop it.
- *                         If the task in verge_group_wait is cancelled, or its deadline comes, the tasks of the group
- *                         are cancelled. If that task is cancelled earlier, the tasks of the group are cancelled when
- *                         it calls verge_group_wait.
+ *   P3 inheritance        a task of a group has the deadline of the scope (verge_deadline_push) in which it was
+ *                         spawned, and cannot pop this deadline. If the task in verge_group_wait is cancelled, or its
+ *                         deadline comes, the tasks of the group are cancelled. If that task is cancelled earlier, the
+ *                         tasks of the group are cancelled when it calls verge_group_wait.
  *
  * The task that began a group must wait for it before it returns from the function that has the group as a local
  * variable. A task of a group has no handle, and is freed when it has ended. So a group can live as long as a server.
@@ -135,11 +138,11 @@ VERGE_API VERGE_MUST_USE int verge_group_spawn(verge_group *group, verge_task_fu
 /* Waits until all tasks of the group have ended, however long they take. Returns 0, or what made the group fail first:
  * a task's negative value, -ECANCELED, -ETIMEDOUT, -EOWNERDEAD if a task was lost (T8), or -ENOMEM if there was no
  * memory for the timer of the deadline. The group is over then, and may begin anew. -EPERM: another task began the
- * group. A deadline of 0 is no try (P1): the tasks that are left are cancelled at once. */
+ * group. With a deadline of 0, the call at once cancels the tasks that are left, and still waits for their end (P1). */
 VERGE_API VERGE_MUST_USE int verge_group_wait(verge_group *group, uint64_t deadline_ns);
 
-/* Cancels all tasks of the group. Spawning one more then returns -ECANCELED. From any thread, until the group is
- * over. */
+/* Cancels all tasks of the group. Spawning one more then returns -ECANCELED. Any thread may call this, until the group
+ * is over. */
 VERGE_API int verge_group_cancel(verge_group *group);
 
 /* ---- semaphore: an amount, of which callers acquire a part. Zeroed memory is a semaphore with an amount of 0 ---- */
@@ -180,7 +183,7 @@ VERGE_API VERGE_MUST_USE int verge_rwlock_write(verge_rwlock *lock, uint64_t dea
 /* Ends the caller's read or write. -EPERM: nobody holds the lock, or somebody else is the writer. */
 VERGE_API int verge_rwlock_unlock(verge_rwlock *lock);
 
-/* ---- once: calls a function until it has succeeded, once for all callers. Zeroed memory: not done yet ---- */
+/* ---- once: calls a function until a call has succeeded, and then never again. Zeroed memory: not done yet ---- */
 
 typedef struct verge_once {
     verge_mutex mutex;
@@ -191,10 +194,10 @@ typedef struct verge_once {
 #define VERGE_ONCE_INIT \
     { VERGE_MUTEX_INIT, 0, 0 }
 
-/* Returns 0 if function has succeeded (returned 0) before. Otherwise it calls function and returns its result. If
- * another caller is in function, it waits for the end of that call first, with this deadline (VERGE_REGARDLESS is
- * allowed). After a failure, the next caller tries again. The function may wait. -EDEADLK: called by the function
- * itself. */
+/* Returns 0 if function has succeeded (returned 0) before. Otherwise it calls function, and returns what function
+ * returned. If another caller is in function, verge_once_do first waits for the end of that call, with this deadline
+ * (VERGE_REGARDLESS is allowed). After a failure, the next caller tries again. The function may wait. -EDEADLK: called
+ * by the function itself. */
 VERGE_API VERGE_MUST_USE int verge_once_do(verge_once *once, int (*function)(void *argument), void *argument,
                                            uint64_t deadline_ns);
 
@@ -218,7 +221,7 @@ VERGE_API void verge_broadcast_destroy(verge_broadcast *broadcast);
 /* Does not wait. -EPIPE: the broadcast is closed. */
 VERGE_API int verge_broadcast_send(verge_broadcast *broadcast, const void *item);
 
-/* The number of items that were sent so far. */
+/* Returns how many items were sent so far. */
 VERGE_API uint64_t verge_broadcast_position(verge_broadcast *broadcast);
 
 /* Reads the item at *position, and adds 1 to *position. Waits if that item was not sent yet. -EOVERFLOW: that item is

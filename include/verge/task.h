@@ -4,15 +4,15 @@
  * (verge/io.h) without occupying a thread. A runtime has workers. Each runs its tasks one at a time, until they wait.
  *
  * Words
- *   worker    a thread that runs tasks, one at a time, with a reactor for I/O and timers of its own.
+ *   worker    a thread that runs tasks, one at a time. It has timers of its own, and a reactor, which waits for I/O.
  *   pinned    A task that was spawned on a worker by its id stays there, unless the worker retires. Any other task
  *             may change its worker in each call that waits or yields: it continues on the worker of the task that
  *             woke it, or an idle worker takes it. In virtual time all tasks stay.
  *   to wait   to be suspended until something happens. Only calls that say so wait. Between such calls a task stays on
  *             its worker.
- *   deadline  a time on the runtime's clock, in ns: the last argument of every call that may wait. VERGE_NEVER: it
- *             waits for as long as it takes. 0: it only tries. If there are deadline scopes, the earliest deadline
- *             counts. VERGE_REGARDLESS: for cleanup code (see below).
+ *   deadline  a time on the runtime's clock, in ns: the last argument of every call that may wait. VERGE_NEVER: the
+ *             call waits for as long as it takes. 0: the call only tries. If there are deadline scopes, the earliest
+ *             deadline counts. VERGE_REGARDLESS: for cleanup code (see below).
  *   to try    to call with a deadline of 0. If the call would have to wait, it returns -ETIMEDOUT at once, or
  *             -ECANCELED in a cancelled task. A try starts no timer, and lets no other task run. A try of I/O
  *             (verge/io.h) may do both.
@@ -21,17 +21,17 @@
  *
  * Promises
  *   T1 never early    a sleep returns 0 only when its time has come. A call returns -ETIMEDOUT only when its deadline
- *                     or that of a scope has come (for I/O see N3 in verge/io.h). Both are late by less than the
+ *                     or that of a scope has come (for I/O see N3 in verge/io.h). Each is late by less than the
  *                     precision plus the time for which other tasks run.
  *   T2 one answer     a waiting call that took something (a lock, an item, bytes) returns 0 or more, even if its
  *                     deadline came or its task was cancelled at the same moment. -ETIMEDOUT and -ECANCELED mean that
  *                     nothing was taken.
  *   T3 no wait        a call that need not wait does not: a sleep of 0 or until a time in the past, a free mutex, an
- *                     item that is there. This also holds for cancelled tasks and past deadlines. Such a call may still
- *                     let other tasks run first, as verge_yield does: after 64 calls in a row that did not wait.
+ *                     item that is there. This also holds for cancelled tasks and past deadlines. But after 64 calls in
+ *                     a row that did not wait, the next one may let other tasks run first, as verge_yield does.
  *   T4 cancellation   after verge_task_cancel, every call of that task that waits or would wait returns -ECANCELED,
- *                     unless its deadline is VERGE_REGARDLESS. It is a request: the task ends when its function
- *                     returns.
+ *                     unless its deadline is VERGE_REGARDLESS. A cancellation is a request: the task ends when its
+ *                     function returns.
  *   T5 shutdown       verge_runtime_stop cancels all tasks; verge_runtime_run returns when they have ended. None is
  *                     dropped half way, nothing leaks.
  *   T6 overflow       a task that overflows its stack ends the process with SIGSEGV, and corrupts nothing. (Functions
@@ -47,9 +47,10 @@
  *                     a deadline is pending, or another thread exists, run waits for them.
  *   T8 lost worker    a task that ends the thread of its worker (pthread_exit) is lost. Joining it, or locking a mutex
  *                     that it held, returns -EOWNERDEAD. The state of its other data is unknown, so the runtime stops
- *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. For that,
- *                     tasks of the lost worker continue on another one, and those of worker 0 on its own thread. A
- *                     mutex that a lost task held must not be used after the runtime was destroyed.
+ *                     (T5): all other tasks are cancelled, and run returns -EOWNERDEAD when they have ended. Until
+ *                     then, the tasks of the lost worker continue on other workers. If worker 0 is lost, its tasks
+ *                     continue on its own thread, which ends after them. A mutex that a lost task held must not be used
+ *                     after the runtime was destroyed.
  *
  * Outside of tasks, waiting calls return -EPERM. The exceptions are those of mutex, condition and channel, and most of
  * verge/sync.h. They also work in plain threads: there they block the thread, and a deadline is a time on the monotonic
@@ -104,7 +105,7 @@ typedef struct verge_stuck_task {
     const char *name;             /* NULL: it has none */
     verge_task_function function; /* the function of the task */
     uint32_t worker_id;
-    uint64_t running_ns; /* for at least so long, in real time */
+    uint64_t running_ns; /* it has been running for at least so long, in real time */
 } verge_stuck_task;
 
 typedef struct verge_runtime_options {
@@ -114,11 +115,11 @@ typedef struct verge_runtime_options {
     verge_clock clock;                 /* now_ns NULL: monotonic. A manual clock belongs into virtual_clock */
     verge_manual_clock *virtual_clock; /* not NULL: virtual time on this clock (T7); clock is not used */
     uint64_t io_grace_ns;              /* virtual time, while I/O is pending: the clock moves on only after so much real
-                                          time without a completion. VERGE_NEVER: it waits for ever */
+                                          time without a completion. VERGE_NEVER: it never moves before one */
     uint64_t precision_ns;             /* of sleeps and deadlines; a power of two */
     size_t stack_size;                 /* at least so many bytes are usable by a task */
-    size_t task_count_max;             /* at one time; spawning more returns -ENOSPC. 0: no limit */
-    const verge_allocator *allocator;  /* NULL: verge_allocator_default(). Any thread may call it. Not for stacks */
+    size_t task_count_max;             /* tasks at one time; spawning more returns -ENOSPC. 0: no limit */
+    const verge_allocator *allocator;  /* not for stacks; any thread may call it. NULL: verge_allocator_default() */
     bool check_deadlines;              /* see below */
     bool report_overflow;    /* a task that overflows its stack is named on stderr, before the process ends (T6) */
     int dump_signal;         /* while tasks run, this signal causes a verge_runtime_dump to dump_fd; 0: none */
@@ -127,7 +128,7 @@ typedef struct verge_runtime_options {
     void (*on_stuck)(void *context, const verge_stuck_task *stuck); /* called on a thread of the library */
     void *on_stuck_context;
     uint32_t blocking_thread_max; /* threads for verge_blocking (verge/blocking.h), at least 1; started when needed */
-    uint64_t blocking_idle_ns;    /* such a thread ends when it was idle for so long, in real time */
+    uint64_t blocking_idle_ns;    /* a thread for verge_blocking ends when it was idle for so long, in real time */
 } verge_runtime_options;
 
 /*
@@ -140,8 +141,8 @@ typedef struct verge_runtime_options {
 
 VERGE_API int verge_runtime_options_init(verge_runtime_options *options, size_t struct_size);
 
-/* Why options are refused. 0: verge_runtime_create accepts them, and text is empty. Otherwise -EINVAL, and text gets a
- * sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
+/* Tells why options are refused. Returns 0 if verge_runtime_create accepts them; then text is empty. Otherwise returns
+ * -EINVAL, and text gets a sentence that names the field and the reason, cut to size bytes. 128 bytes are enough. */
 VERGE_API int verge_runtime_options_explain(const verge_runtime_options *options, char *text, size_t size);
 
 /* Starts no thread yet. NULL options: one worker for each processor, the monotonic clock, a precision of 2^20 ns,
@@ -149,7 +150,7 @@ VERGE_API int verge_runtime_options_explain(const verge_runtime_options *options
 VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *options, verge_runtime **ret_runtime);
 
 /*
- * Runs tasks until none is left. The first is a task of function, pinned to worker 0, which is the calling thread.
+ * Runs tasks until none is left. The first task calls function. It is pinned to worker 0, which is the calling thread.
  * Other workers are threads that the runtime starts. *ret_result gets what function returned; ret_result may be NULL.
  * function may be NULL if tasks were spawned before.
  *
@@ -157,21 +158,21 @@ VERGE_API VERGE_MUST_USE int verge_runtime_create(const verge_runtime_options *o
  * run.
  *
  * -EBUSY: the runtime is running. -EAGAIN: a thread could not be started. -EMFILE and others: there is no reactor.
- * -ESHUTDOWN: verge_runtime_stop was called before, and nothing has run. If tasks were spawned before that, call run
- * again with function NULL: they are cancelled, and run to their end. -EOWNERDEAD: a worker was lost (T8), for good,
- * and all tasks have ended. If the calling thread is the lost worker, the call does not return: the thread ends when
- * all tasks have ended.
+ * -ESHUTDOWN: verge_runtime_stop was called before, and nothing has run. If tasks were spawned before the stop, call
+ * run again with function NULL: they are cancelled, and run to their end. -EOWNERDEAD: a worker was lost (T8), for
+ * good, and all tasks have ended. If the calling thread is the lost worker, the call does not return: the thread ends
+ * when all tasks have ended.
  *
  * -EDEADLK: in virtual time (T7), all tasks that are left wait for each other. They still wait. verge_runtime_dump
- * shows what for. verge_runtime_destroy cancels them and runs them to their end; until then they use their memory. If
- * you wake one of them, call run again, with function NULL.
+ * shows what for. verge_runtime_destroy cancels them and runs them to their end; until then, keep the memory that they
+ * use. If you wake one of them, call run again, with function NULL.
  *
  * pthread_cancel has no effect on the calling thread until this call returns, and none on the threads of workers.
  */
 VERGE_API VERGE_MUST_USE int verge_runtime_run(verge_runtime *runtime, verge_task_function function, void *argument,
                                                intptr_t *ret_result);
 
-/* Cancels all tasks, so that run returns. Until it has returned, spawning a task returns -ESHUTDOWN. From any
+/* Cancels all tasks, so that run returns. Until run has returned, spawning a task returns -ESHUTDOWN. From any
  * thread. */
 VERGE_API void verge_runtime_stop(verge_runtime *runtime);
 
@@ -182,10 +183,10 @@ VERGE_API int verge_runtime_destroy(verge_runtime *runtime);
 
 /*
  * add starts one more worker, before the runtime runs or while it does. *ret_worker_id, which may be NULL, gets its id.
- * A worker that retires gives its tasks to the others. A task in I/O stays until its operation is done. The worker ends
+ * retire makes a worker give its tasks to the others. A task in I/O stays until its operation is done. The worker ends
  * when it has no task left. Both calls may be made from any thread.
- * add: -ENOSPC: VERGE_RUNTIME_WORKERS_MAX is reached; if the worker cannot begin, the errors of run. retire: -EINVAL:
- * it is worker 0, or there is no such worker; -EALREADY: it retires, or has retired.
+ * Errors of add: -ENOSPC: VERGE_RUNTIME_WORKERS_MAX is reached. If the worker cannot begin: those of run. Errors of
+ * retire: -EINVAL: it is worker 0, or there is no such worker. -EALREADY: the worker retires already, or has retired.
  */
 VERGE_API VERGE_MUST_USE int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id);
 VERGE_API int verge_runtime_retire_worker(verge_runtime *runtime, uint32_t worker_id);
@@ -200,13 +201,13 @@ typedef struct verge_runtime_stats {
     uint64_t migrated;   /* tasks that changed their worker */
     uint32_t workers;
     uint64_t stacks;               /* the most that were in use at one time, about */
-    uint64_t stack_resident_bytes; /* of all stacks */
+    uint64_t stack_resident_bytes; /* how many bytes of all stacks are in memory */
     uint64_t
         stack_high_water_bytes; /* the largest use by any task, in whole pages, with what the runtime itself uses */
     uint64_t stack_size;        /* the size of a stack, in whole pages, with what the runtime itself uses */
     const char *backend;        /* "io_uring", "epoll"; NULL: nothing has run yet */
     uint32_t failed_reactors;   /* workers whose I/O fails for good (verge/io.h, N5) */
-    int reactor_error;          /* the error of one of them; 0: there is none */
+    int reactor_error;          /* why the I/O of one such worker fails; 0: there is none */
     uint64_t unjoined;          /* tasks that have ended, but were neither joined nor detached: each keeps its stack */
 } verge_runtime_stats;
 
@@ -227,8 +228,8 @@ VERGE_API int verge_runtime_get_stats(verge_runtime *runtime, verge_runtime_stat
  * end tasks. The text is written afterwards, with write(2): a full pipe that nobody reads blocks the calling thread. In
  * a task, the call needs about 8 KiB of stack. To get the text into memory, give the descriptor of memfd_create(2).
  *
- * -EPERM: runtime is NULL, and no task calls. -EBADF: fd is negative. -ENOMEM: no memory for the list of tasks, about
- * 300 bytes for each task of a worker. Other errors: those of write(2), which end the dump.
+ * -EPERM: runtime is NULL, and the caller is no task. -EBADF: fd is negative. -ENOMEM: no memory for the list of tasks,
+ * about 300 bytes for each task of a worker. Other errors: those of write(2), which end the dump.
  */
 VERGE_API int verge_runtime_dump(verge_runtime *runtime, int fd);
 
@@ -255,23 +256,23 @@ typedef struct verge_spawn_options {
                                VERGE_TASK_NAME_SIZE is copied. NULL or empty: none */
     verge_runtime *runtime; /* NULL: that of the calling task; outside of tasks, NULL is -EPERM */
     uint32_t worker_id;     /* VERGE_WORKER_HERE, unless set otherwise. The id of a worker pins the task to it */
-    const char *label; /* verge/scope.h lists the sleeps and deadlines of the task under it. Not copied: it must stay
-                               valid until the runtime ends. NULL: they are listed under the task's function */
+    const char *label;      /* a scope (verge/scope.h) lists the sleeps and deadlines of the task under this label. Not
+                               copied: it must stay valid until the runtime ends. NULL: under the task's function */
     struct verge_group *group; /* the task belongs to this group (verge/sync.h); ret_task must be NULL. NULL: to none */
 } verge_spawn_options;
 
 VERGE_API int verge_spawn_options_init(verge_spawn_options *options, size_t struct_size);
 
-/* As verge_spawn, with options, and from any thread. -EPERM: outside of tasks, options->runtime is NULL. If the options
- * have a group: -EPERM also if the caller is not a task that began the group or belongs to it. -ECANCELED: the calling
- * task is cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the runtime is not that of the calling
- * task. */
+/* As verge_spawn, with options, and from any thread. -EPERM: outside of tasks, options->runtime is NULL. There are more
+ * errors if the options have a group. -EPERM: the calling task neither began the group nor belongs to it, or the caller
+ * is no task. -ECANCELED: the calling task is cancelled, or the group has failed. -EINVAL: ret_task is not NULL, or the
+ * runtime is not that of the calling task. */
 VERGE_API VERGE_MUST_USE int verge_spawn_with(const verge_spawn_options *options, verge_task **ret_task);
 
-/* As the deadline of verge_task_join, verge_mutex_lock and verge_once_do: the call waits for as long as it takes, and
+/* A deadline for verge_task_join, verge_mutex_lock and verge_once_do: the call waits for as long as it takes, and
  * neither cancellation nor a scope ends the wait. Use it in cleanup code, when a child task still uses your memory.
- * Cancel the child first, or it may take long. Any other call that has to wait returns -EINVAL for this deadline, and
- * so does verge_deadline_push. */
+ * Cancel the child first, or the wait may take long. Any other call that has to wait returns -EINVAL for this deadline,
+ * and so does verge_deadline_push. */
 #define VERGE_REGARDLESS (UINT64_MAX - 1)
 
 /* Waits for a task to end. After that, its handle is invalid. After -ETIMEDOUT and -ECANCELED it is still valid, and
@@ -286,7 +287,7 @@ VERGE_API int verge_task_detach(verge_task *task);
 /* Cancels a task (T4). From any thread, while the handle is valid. */
 VERGE_API int verge_task_cancel(verge_task *task);
 
-/* Lets other tasks of this worker run. I/O and timers have their turn after 64 switches at most. Does not wait. */
+/* Lets other tasks of this worker run. After 64 switches at most, the worker looks at I/O and timers. Does not wait. */
 VERGE_API int verge_yield(void);
 
 /* About the calling task. Outside of tasks, they return NULL, UINT32_MAX or false. */
@@ -312,12 +313,12 @@ VERGE_API uint64_t verge_now(void);
 /* now + duration_ns: a deadline for waiting calls. VERGE_NEVER if that is too large. */
 VERGE_API uint64_t verge_deadline_after(uint64_t duration_ns);
 
-/* verge_sleep takes a duration. 0: the time has come. -ETIMEDOUT: the deadline of a scope came first. -ECANCELED.
- * A duration of 2^63 ns or more is taken for a negative one (the difference of two times in the wrong order): then
+/* Sleeps for a duration. Returns 0 after that time. -ETIMEDOUT: the deadline of a scope came first. -ECANCELED. A
+ * duration of 2^63 ns or more is taken for a negative one (the difference of two times in the wrong order): then
  * verge_sleep returns 0 at once, as for a duration of 0. */
 VERGE_API int verge_sleep(uint64_t duration_ns);
 
-/* Takes a time, not a duration. If that time has passed, it does not wait (see check_deadlines). */
+/* Takes a time, not a duration. If that time has passed, the call does not wait (see check_deadlines). */
 VERGE_API int verge_sleep_until(uint64_t time_ns);
 
 /* Waits for the interval's next tick and takes it. -ERANGE: there are no more ticks. -ETIMEDOUT: the deadline comes
@@ -367,12 +368,12 @@ typedef struct verge_condition {
 #define VERGE_CONDITION_INIT \
     { {0, 0}, 0, 0 }
 
-/* Unlocks the mutex while it waits, and locks it again before it returns, also after errors, except -EOWNERDEAD.
- * -EPERM: the caller does not hold the mutex. A condition does not remember earlier signals, so a try never succeeds:
- * the mutex stays locked, and nobody else can change anything. */
+/* Unlocks the mutex while it waits. Locks the mutex again before it returns, also after errors, except -EOWNERDEAD.
+ * -EPERM: the caller does not hold the mutex. A condition does not remember earlier signals, so a try never succeeds.
+ * A try does not even unlock the mutex, so nobody else can change anything meanwhile. */
 VERGE_API VERGE_MUST_USE int verge_condition_wait(verge_condition *condition, verge_mutex *mutex, uint64_t deadline_ns);
 
-/* From any thread. signal wakes the one that has waited longest, broadcast wakes all. */
+/* From any thread. signal wakes the task or thread that has waited longest, broadcast wakes all. */
 VERGE_API int verge_condition_signal(verge_condition *condition);
 VERGE_API int verge_condition_broadcast(verge_condition *condition);
 

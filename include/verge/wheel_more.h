@@ -15,15 +15,16 @@ extern "C" {
 /* ---- options: levels of your own ---- */
 
 /*
- * Four more presets, modelled on timers of other programs. Slot widths, slots, and how far they reach:
+ * Four more presets, modelled on timers of other programs. Each line has the slot widths of the levels, the slots of a
+ * level, other options (see verge/wheel.h), and how far the wheel reaches:
  *   VERGE_PRESET_THREE_LEVEL   2^20, 2^30, 2^36 ns x 1024, coarse, past since start: 19.5 hours
  *   VERGE_PRESET_TWO_LEVEL     2^20, 2^30 ns x 1024: 18.3 minutes
  *   VERGE_PRESET_ALARM         1 ns, 2^61 intervals, strict, FIFO, past rejected: 73 years
  *   VERGE_PRESET_RUNTIME       2^20 ns, 7 levels of 64: 146 years
  */
 
-/* Sets the levels. The slots of the lowest level are precision_ns wide, a power of two. Level k covers 2^bits[k] slots,
- * and a slot of the next level is as wide as all of these together. */
+/* Sets the levels. A slot of the lowest level is precision_ns wide, which must be a power of two. Level k covers
+ * 2^bits[k] slots, and a slot of the next level is as wide as all of these together. */
 VERGE_API int verge_wheel_options_levels(verge_wheel_options *options, uint64_t precision_ns, const uint8_t *bits,
                                          size_t level_count);
 
@@ -74,11 +75,11 @@ VERGE_API int verge_long_timer_cancel(verge_long_timer *long_timer, verge_wheel 
 /* ---- time ---- */
 
 /*
- * As poll, but also returns the timers of the current tick whose deadline <= now (also in strict wheels), so that they
- * are not late at all. For this, each call looks at every timer of that tick, and an ordered wheel sorts all whose
- * deadline has come. If the work limit does not allow that, the timers come out at the end of the tick, as in a poll.
- * Timers in the upper levels of a coarse wheel also come out as in a poll. Timers of the current tick that `limit` kept
- * from being returned stay in their tick.
+ * As poll, but does not wait for the next tick: the timers of that tick whose deadline <= now are returned, too (also
+ * in strict wheels). So they are not late at all. For this, each call looks at every timer of the next tick, and an
+ * ordered wheel sorts all whose deadline has come. If the work limit does not allow that, these timers come out when
+ * the tick comes, as in a poll. Timers in the upper levels of a coarse wheel also come out as in a poll. Timers of the
+ * next tick that are not returned because of `limit` stay in their tick.
  */
 VERGE_API size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry *out, size_t limit);
 
@@ -103,9 +104,10 @@ VERGE_API int verge_wheel_set_start_time(verge_wheel *wheel, uint64_t start_ns);
 /* With p = verge_wheel_precision(wheel), interval i starts at i * p, and a time t is in interval t / p. The last
  * interval is that of VERGE_NEVER. */
 
-/* About the timers of the tick that comes out first: the interval number of their smallest deadline, their smallest and
- * their largest deadline. Any ret_ may be NULL. -ENOENT: no timer is pending. Each call searches, as next_deadline does
- * when it does not remember the earliest deadline. With a backlog, the search looks at every timer. */
+/* Looks at the timers of the tick that comes out first, and stores the number of the interval that their smallest
+ * deadline is in, that deadline itself, and their largest deadline. Any ret_ may be NULL. -ENOENT: no timer is pending.
+ * Each call searches, as next_deadline does if the wheel does not remember the earliest deadline. With a backlog, the
+ * search looks at every timer. */
 VERGE_API VERGE_MUST_USE int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval,
                                                         uint64_t *ret_smallest_ns, uint64_t *ret_largest_ns);
 
@@ -126,10 +128,10 @@ typedef struct verge_wheel_level_stats {
     uint64_t bytes;    /* of its slots */
 } verge_wheel_level_stats;
 
-/* About one of the level_count levels of verge_wheel_stats. Looks at each node of the level. While there is a backlog,
- * the wheel may file far timers in levels above those of its options: these timers are counted for the last level of
- * the options. Due timers that have left their slot are not counted. -EINVAL: there is no such level, or struct_size
- * was not set. */
+/* Writes the statistics of one of the level_count levels (verge_wheel_stats) to *ret_stats. Looks at each node of the
+ * level. While there is a backlog, the wheel may file far timers in levels above those of its options: these timers are
+ * counted for the last level of the options. Due timers that have left their slot are not counted. -EINVAL: there is no
+ * such level, or struct_size was not set. */
 VERGE_API int verge_wheel_get_level_stats(const verge_wheel *wheel, size_t level, verge_wheel_level_stats *ret_stats);
 
 /* ---- tests ---- */

@@ -6,7 +6,7 @@
  * GNU C is here, in bits.h, in one_thread.h and in relaxed.h, and has a form for other compilers. VERGE_ISO_C chooses
  * that form with any compiler, so that it can be tested. It has no effect on VERGE__NOT_SANITIZED, nor on the assembly
  * in relaxed.h. Only VERGE__MAY_ALIAS has no such form. A compiler that does not know this attribute must not assume
- * strict aliasing (-fno-strict-aliasing), and usually does not.
+ * strict aliasing. Such compilers usually do not assume it; if one does, give it an option like -fno-strict-aliasing.
  */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H
@@ -52,8 +52,8 @@
 #define VERGE__PRINTF(text, values)
 #endif
 
-/* The function reads memory that other threads may be writing, or that is not initialised: the address, thread and
- * memory sanitizers do not check it. */
+/* For functions that read memory that other threads may be writing, or that is not initialised. The address, thread and
+ * memory sanitizers do not check such a function. */
 #if defined(__clang__)
 #define VERGE__NOT_SANITIZED __attribute__((no_sanitize("address", "thread", "memory")))
 #elif defined(__GNUC__)

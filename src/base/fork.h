@@ -16,11 +16,13 @@
 extern _Atomic uint32_t verge__fork_count;
 
 /* From now on, in_child is called in every child. *is_asked is a static variable of the caller, false at first. The
- * function takes no lock, because a child might find the lock locked for ever. So if several threads are the first at
- * the same time, in_child may be called several times. -ENOMEM: the call can be tried again. */
+ * function sets it, and does nothing if it is set. The function takes no lock, because a child might find the lock
+ * locked for ever. So if several threads make the first call at the same time, in_child may be called several times.
+ * -ENOMEM: the call can be tried again. */
 int verge__at_fork(_Atomic bool *is_asked, void (*in_child)(void));
 
-/* From now on forks are noticed. Cheap if called again. -ENOMEM: not noticed; the call can be tried again. */
+/* From now on, verge__fork_count counts forks. Further calls are cheap. -ENOMEM: forks are not counted; the call can be
+ * tried again. */
 int verge__watch_forks(void);
 
 static inline uint32_t verge__forks(void) {

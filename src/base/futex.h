@@ -40,8 +40,10 @@ void verge__futex_sleep_until(_Atomic uint32_t *word, uint32_t expected, uint64_
  * time counts: the sleep ends when the clock shows until_ns or later. */
 void verge__futex_sleep_until_realtime(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns);
 
-/* Wake all threads, or one, that sleep on the word. The word is not read, so its memory may already be freed. */
+/* Wakes all threads that sleep on the word. The word is not read, so its memory may already be freed. */
 void verge__futex_wake_all(_Atomic uint32_t *word);
+
+/* Wakes one thread that sleeps on the word. The word is not read. */
 void verge__futex_wake_one(_Atomic uint32_t *word);
 
 #endif

@@ -7,9 +7,9 @@
  * functions that only read: it checks the mark and does not set it. While the wheel calls a function of the caller's,
  * the mark is lifted (VERGE__OUTSIDE): that function may unlock a mutex and let another thread use the wheel.
  *
- * Why a mark, and not the thread that used the wheel first: programs may pass a wheel from thread to thread, or share
- * it under a lock. Two threads inside at once are always a data race, so this check never raises a false alarm. It does
- * not find every race: only those in which both threads are inside. ThreadSanitizer finds the others.
+ * The check does not demand that one thread makes all calls, because programs may pass a wheel from thread to thread,
+ * or share it under a lock. Two threads inside at once are always a data race, so this check never raises a false
+ * alarm. It does not find every race: only those in which both threads are inside. ThreadSanitizer finds the others.
  *
  * The mark is atomic and relaxed: it must not order the threads, or ThreadSanitizer would no longer see their race.
  */

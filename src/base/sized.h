@@ -4,8 +4,8 @@
  * of different versions, so the caller's struct may be shorter than the library's, or longer. Fields are only added at
  * the end, and 0 in an added field means: as before the field existed. So these rules hold:
  *
- *   options   a field that the caller's struct lacks is 0. One that the library does not know must be 0, or the call
- *             returns -EINVAL: the caller wants something that this library cannot do.
+ *   options   a field that the caller's struct lacks is taken as 0. A field that the library does not know must be 0.
+ *             Otherwise the caller wants something that this library cannot do, and the call returns -EINVAL.
  *   results   the caller gets the fields that both know. Those that the library does not know become 0.
  *
  * A struct_size below sizeof(size_t) or above 4,096 is -EINVAL: the caller forgot to set it.

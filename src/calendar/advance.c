@@ -97,8 +97,9 @@ uint64_t verge__calendar_next(const verge__calendar *calendar) {
 
 /* ---- draining ---- */
 
-/* Files a node of a slot of level k again, by its present deadline. If its tick is still in this slot, the node goes to
- * a lower level, even if its distance from the cursor asks for level k: it must not go to the same slot again. */
+/* Files a node of a slot of level k again, by its present deadline. If the tick of this deadline is still in the slot,
+ * the node goes to a lower level, even if the tick's distance from the cursor asks for level k: the node must not go to
+ * the same slot again. */
 static VERGE__ALWAYS_INLINE void move_down(verge__calendar *calendar, size_t k, uint64_t position, verge__node *node) {
     unsigned shift = calendar->levels[k].shift;
     uint64_t start = position << shift;
@@ -193,7 +194,7 @@ static portion next_portion(const verge__calendar *calendar, const verge__level 
     }
     uint64_t portions = (count - 1) / VERGE__PORTION + 1;
     uint64_t interval = left > portions ? left / portions : 1;
-    uint64_t visits = (left - 1) / interval + 1; /* how often a portion is moved until then, this time included */
+    uint64_t visits = (left - 1) / interval + 1; /* how many portions, this one included, until the slot starts */
     return (portion){.nodes = (size_t)((count - 1) / visits + 1), .interval = interval < left ? interval : left};
 }
 

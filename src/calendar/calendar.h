@@ -23,9 +23,10 @@
  *
  * Cascading. When the cursor reaches the start of an upper slot, its nodes are filed again, each by the deadline that
  * it has then: usually in a lower level. Exception: in a calendar that is not narrow, a slot of more than 16 nodes is
- * drained in portions, before it starts. The ring of the level below has room for them: it also has the next block. The
- * deadline of a linked node may become later. Then the node comes up early, and its owner files it again. A wheel with
- * the option `coarse` files a node at a later tick than that of its deadline: at the start of a slot.
+ * drained (its nodes are filed again) in portions, before the cursor reaches it. The ring of the level below has room
+ * for these nodes: it also has the next block. The deadline of a linked node may become later. Then the node comes up
+ * early, and its owner files it again. A wheel with the option `coarse` files a node at a later tick than that of its
+ * deadline: at the start of a slot.
  *
  * Threads. Only one thread at a time uses a calendar. One exception: any thread may change the deadlines of a service's
  * timers, by relaxed stores, while their nodes are linked.
@@ -36,8 +37,8 @@
  *   C3  every slot that is not empty starts at or after the cursor, except due_slot, which is just before the cursor
  *       and not empty
  *   C4  linked is the number of nodes in slots and in the owner's lists
- *   C5  no slot with nodes starts before quiet_until, and no portion is due before it. In levels above
- *       0, nothing starts or is due before upper_quiet
+ *   C5  no slot with nodes starts before quiet_until, and no portion is due before then. In levels above 0, nothing
+ *       starts or is due before upper_quiet
  *   C6  an upper slot has at most as many nodes as `counts` says, if its level has counts
  *   C7  levels from levels_used on are empty
  *   C8  a node is in the slot of its place, if it has one
@@ -122,8 +123,8 @@ void verge__calendar_deinit(verge__calendar *calendar);
 /* Moves the cursor of a calendar without nodes to any tick. */
 void verge__calendar_restart(verge__calendar *calendar, uint64_t first_tick);
 
-/* Gives a calendar the levels of another setup, narrow or wide, and files all nodes of its slots there. Returns 0; or
- * -ENOMEM, and nothing has changed. */
+/* Gives a calendar the levels of another setup, narrow or wide, and files all nodes of its slots there. Returns 0 or
+ * -ENOMEM. After -ENOMEM nothing has changed. */
 int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_setup *setup);
 
 /* Call it when the lane at `head` has become empty. If all lanes of the slot are empty now, clears the slot's bit. */
@@ -139,10 +140,10 @@ VERGE__NOINLINE void verge__calendar_note_put(verge__calendar *calendar, size_t 
 /* ---- advance.c: time passes ---- */
 
 /*
- * Takes the next tick, up to last_tick, at which level 0 has nodes. All nodes of the tick before must be gone. Returns
- * true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false if there is no
- * such tick: the cursor is after last_tick then. Also returns false if the budget of nodes to move has run out: the
- * cursor is not after last_tick then.
+ * Takes the next tick, up to last_tick, at which level 0 has nodes. All nodes of the tick that was taken before must be
+ * gone. Returns true if there is such a tick. The owner then takes its nodes from due_slot, one by one. Returns false
+ * if there is no such tick: the cursor is after last_tick then. Also returns false if the budget of nodes to move has
+ * run out: the cursor is not after last_tick then.
  */
 bool verge__calendar_next_tick(verge__calendar *calendar, uint64_t last_tick, size_t *budget);
 
@@ -161,8 +162,7 @@ uint64_t verge__level_next(const verge__level *level, uint64_t position);
 
 /* ---- check.c ---- */
 
-/* Looks at a node of a slot that starts at a tick. Returns NULL, or the text of an invariant of the owner that is
- * broken. */
+/* Looks at a node of a slot that starts at a tick. Returns NULL, or the text of a broken invariant of the owner. */
 typedef const char *verge__calendar_look(void *context, verge__node *node, uint64_t start);
 
 /* Returns NULL if all invariants hold, or the text of a broken one: of the calendar or, from `look`, of its owner.
@@ -203,7 +203,7 @@ static VERGE__ALWAYS_INLINE void verge__calendar_put(verge__calendar *calendar, 
                      "C3: every slot starts at or after the cursor");
     verge__node_push(head, node);
     uint32_t count = 0;
-    if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* withdrawals do not lower the count */
+    if (level->counts != NULL && level->counts[slot] != UINT32_MAX) { /* no overflow: withdrawals do not lower it */
         count = ++level->counts[slot];
     }
     if (VERGE__UNLIKELY(is_first || count == VERGE__PORTION + 1 || put_count % 4096 == 0)) {

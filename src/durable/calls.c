@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public calls on timers. Each checks its arguments, gives its work to the writer as a verge__call, and waits. In a
  * handler with a transaction, the thread of the handler makes the call itself, in that transaction. If a request has a
- * transaction of the caller, the timer is started in that one. */
+ * transaction of the caller, the timer is started in this transaction. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -95,7 +95,8 @@ static int refuse_rule(verge_durable *durable, const char *text, int error) {
                     : verge__refuse(durable, error, "there is no time zone \"%s\" on this machine", rule.zone);
 }
 
-/* Checks the row's rule, if there is one. A timer with a rule and without a time is due when the rule next comes. */
+/* Checks the row's rule, if there is one. If the timer has a rule and no time, it is due at the next occurrence of the
+ * rule. */
 static int give_first_tick(verge_durable *durable, verge__row *row) {
     if (row->rule == NULL) {
         return 0;
@@ -156,7 +157,7 @@ static intptr_t receive(void *channel) {
 }
 
 /* Suspends the task until the call is done. If the deadline of the task's scope comes, or the task is cancelled, the
- * call is withdrawn. If the writer has begun with the call already, the task waits until this try has ended; after
+ * call is withdrawn. But if the writer has begun with the call already, the task waits until this try has ended; after
  * that, the call is not tried again. A cancelled task can only wait by joining another task. If no task can be started
  * for this, or the runtime stops, the thread of the task is blocked. */
 static int wait_in_task(verge_durable *durable, verge__call *call) {
@@ -244,8 +245,9 @@ void verge__rows_committed(verge_durable *durable, verge__connection *connection
     }
 }
 
-/* A row is near if it is due within horizon_ns + lease_ns. If this transaction takes as long as a lease, the owner may
- * read its window up to that time without seeing the row (keeper.c). */
+/* A row is near if it is due within horizon_ns + lease_ns. lease_ns is added because this transaction may take as long
+ * as a lease. Until it commits, the owner of the shard may read its window up to that time, and does not see the row
+ * (keeper.c). */
 int verge__notify_near(verge_durable *durable, verge__connection *connection, verge__row *rows, size_t count) {
     enum { NEAR_MAX = 256 };
     const uint64_t near_ns = durable->options.horizon_ns + durable->options.lease_ns;
@@ -308,9 +310,9 @@ static int give_ids(verge_durable *durable, verge__row *rows, size_t count) {
     return error;
 }
 
-/* Returns whether a timer of the batch still needs the row's key. The batch has deleted the row of that timer, but may
- * insert it again with its key: if its handler returns RETRY, or the timer recurs. A handler may use the key of its own
- * timer if that timer does not recur. This is how it starts the next timer of a chain. */
+/* Returns whether a timer of the batch still needs the row's key. The batch has deleted that timer's row. If the
+ * timer's handler returns RETRY, or the timer recurs, the batch inserts the row again, with its key. A handler may use
+ * the key of its own timer if that timer does not recur. This is how a handler starts the next timer of a chain. */
 static bool is_taken_in_batch(const verge__current *current, const verge__row *row) {
     const verge__row *found =
         row->key == NULL ? NULL : verge__find_in_batch(current, 0, row->handler, row->key, row->key_size);
@@ -357,8 +359,9 @@ static int schedule_rows(verge_durable *durable, verge__row *rows, size_t count)
     return verge__perform(durable, &call);
 }
 
-/* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: it cannot wait, since the writer
- * would wait for the caller's transaction (SQLite); or the transaction is on another server than the node's. */
+/* If the node needs a new incarnation, waits until the writer has taken one. -EAGAIN: this thread cannot wait, since
+ * the writer would wait for the caller's transaction (SQLite); or that transaction is on another server than the
+ * node's. */
 static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     verge__lock(durable);
     const bool is_same = durable->ids.server_id == connection->server_id;
@@ -374,7 +377,7 @@ static int prepare_ids(verge_durable *durable, verge__connection *connection) {
     return verge__perform(durable, &call);
 }
 
-/* Starts a timer in a transaction of the caller's. Returns the row's outcome, too. */
+/* Starts a timer in a transaction of the caller's. Returns an error, or the row's outcome. */
 static int schedule_in_transaction(verge_durable *durable, void *transaction, verge__row *row) {
     verge__connection *connection;
     int error = durable->store->borrow(transaction, &connection);
@@ -470,7 +473,8 @@ static int change_in_handler(verge__current *current, verge__call *call) {
         break;
     default:
         error = verge__change_dead(connection, call);
-        /* The end of the call's savepoint has taken the connection from the handler. */
+        /* The end of the call's savepoint has set the connection up for the library. `handle` sets it up for the
+         * handler again. */
         (void)connection->store->handle(connection);
         current->is_broken = error != 0; /* the savepoint of this call may still be open, inside of the handler's */
         break;
@@ -483,9 +487,10 @@ static int change_in_handler(verge__current *current, verge__call *call) {
     }
     if (change->outcome == -ENOENT && !is_of_dead &&
         verge__find_in_batch(current, change->id, change->handler, change->key, change->key_size) != NULL) {
-        change->outcome = VERGE_RUNNING; /* the batch has taken its row */
+        change->outcome = VERGE_RUNNING; /* the batch has taken the timer's row */
     }
-    /* A pending row is locked by its firing, mostly. A dead timer does not run: somebody holds its row or its key. */
+    /* -EAGAIN: another transaction has locked the row or the key. If the timer is pending, this is usually its firing.
+     * A dead timer does not run. */
     return error != 0 ? error : change->outcome == -EAGAIN && !is_of_dead ? VERGE_RUNNING : change->outcome;
 }
 

@@ -181,7 +181,7 @@ int verge__connect(verge_durable *durable, verge__connection **connection) {
         if (durable->ids.server_id != (*connection)->server_id) {
             durable->ids.server_id = (*connection)->server_id;
             durable->ids.incarnation = 0;
-            memset(durable->last_epochs, 0, sizeof(durable->last_epochs)); /* a new server may give them again */
+            memset(durable->last_epochs, 0, sizeof(durable->last_epochs)); /* a new server may repeat epochs */
         }
         verge__unlock(durable);
     }
@@ -250,7 +250,7 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
         return -EOVERFLOW;
     }
     /* The counter starts at a random number. A failover can lose an incarnation, and the store then gives it out again.
-     * If somebody cancels a timer that was lost, its id should not be that of a new timer. */
+     * Somebody may still cancel a timer that was lost with it. So no new timer should get the id of that timer. */
     const uint64_t counter = verge__random(durable) >> (64 - VERGE__ID_COUNTER_BITS + 2);
     verge__lock(durable);
     const bool is_first = durable->ids.highest_incarnation == highest; /* no other thread has taken one meanwhile */
@@ -514,7 +514,7 @@ static int begin_node(verge_durable *durable) {
     if (error != 0) {
         return error;
     }
-    /* A part of the node's number is random: two nodes hardly ever have the same one, even if their incarnations are
+    /* A part of the node's number is random: two nodes hardly ever have the same number, even if their incarnations are
      * the same. */
     durable->node = options->client ? 0 : durable->ids.incarnation << 32 | verge__random(durable) >> 32;
     error = durable->store->join(connection, durable->name, options->client ? 0 : options->lease_ns, durable->node);

@@ -23,7 +23,8 @@
 #include "base/assert.h"
 #include "durable/firing.h"
 
-/* How long timers wait before they are tried again, and how long a firer sleeps. */
+/* The _NAP_NS say how long timers wait before they are tried again, and the _NAP_MS how long a firer sleeps. After the
+ * store was lost, a firer sleeps for LOST_NAP_NS, too. */
 #define BUSY_NAP_NS UINT64_C(5000000)      /* after another transaction was in the way */
 #define LOCKED_NAP_NS UINT64_C(50000000)   /* after another transaction had locked the row */
 #define LOST_NAP_NS UINT64_C(100000000)    /* after the store was lost */
@@ -41,8 +42,9 @@ typedef struct verge__plan {
     bool has_handler[VERGE_DURABLE_HANDLERS_MAX]; /* whether the batch has a timer of the handler */
 } verge__plan;
 
-/* Returns whether a timer of the handler may be in one batch with the timers that the batch has. A timer whose handler
- * runs outside is claimed alone, just before it runs. A handler with limits in the cluster has batches of its own. */
+/* Returns whether a timer of the handler may fire in one batch with the timers that were added already. A timer whose
+ * handler runs outside is claimed alone, just before it runs. A handler with limits in the cluster has batches of its
+ * own. */
 static bool may_share(const verge__firer *firer, const verge__handler *handler) {
     if (firer->target_count == 0) {
         return true;
@@ -139,7 +141,7 @@ static bool take_baton(verge__firer *firer, verge__plan *plan) {
     return firer->has_baton;
 }
 
-/* Under the lock: other firers need not wait for this one any more. */
+/* Under the lock: if other firers have to wait for this one (is_careful), lets them go on. */
 static void end_careful(verge__firer *firer) {
     verge_durable *durable = firer->durable;
     if (firer->is_careful) {
@@ -189,7 +191,7 @@ static int look_for_missing(verge__firer *firer) {
             fired->ending = is_early ? ENDS_EARLY : is_locked ? ENDS_LOCKED : ENDS_GONE;
             fired->again_ns = is_early    ? missing->due_ns
                               : is_locked ? connection->now_ns + LOCKED_NAP_NS
-                                          : 1; /* not 0: the shard belongs to another node (count_ending) */
+                                          : 1; /* the shard belongs to another node; 0: no row (count_ending) */
         }
         missing++;
     }
@@ -253,8 +255,8 @@ static int fire_batch(verge__firer *firer) {
 
 /* If a commit gets no answer, its mark in the store tells whether it succeeded (store.h). The commit of a batch needs
  * no mark: the batch is fired once more; if the commit had succeeded, the repeated batch finds no rows, or rows that
- * are due later. The commit of a claim has a mark (must_know). Otherwise an attempt could be counted without a call of
- * the handler, and it may be the last one. */
+ * are due later. The commit of a claim has a mark (must_know). Otherwise the last attempt of a timer could be counted
+ * without a call of its handler. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know) {
     verge_durable *durable = firer->durable;
     if (error != 0) {
@@ -270,8 +272,8 @@ int verge__firer_end(verge__firer *firer, int error, bool must_know) {
 }
 
 /* Counts the attempt in a commit of its own, for a batch of one timer after a crash: this timer may have killed the
- * process. The batch may fail before the handler is called, or another transaction may lock the row. The attempt is
- * then kept in the hint, and the next batch of the timer does not count another one. */
+ * process. If the batch then fails before the handler is called, or another transaction locks the row, the attempt is
+ * kept in the hint, and the next batch of the timer does not count another one. */
 static int count_attempt(verge__firer *firer) {
     const verge__store *store = firer->durable->store;
     uint32_t *counted = &firer->fired[0].counted_attempt;
@@ -300,12 +302,12 @@ static int complete(verge__firer *firer, const verge__handler *handler, const ve
         VERGE__THEN(error, insert_again(firer));
         fired->row = error != 0 ? row : fired->row;
     } else {
-        fired->ending = ENDS_GONE; /* it was cancelled or moved, or claimed again */
-        fired->again_ns = 0;       /* of a try before */
+        fired->ending = ENDS_GONE; /* the timer was cancelled or moved, or claimed again */
+        fired->again_ns = 0;       /* a try before may have set it */
     }
     error = verge__firer_end(firer, error, false);
     verge__failpoint("complete.committed");
-    if (error == 0 && fired->ending == ENDS_AGAIN) { /* nothing has kept the shard: it may be another node's since */
+    if (error == 0 && fired->ending == ENDS_AGAIN) { /* the shard was not locked: it may be another node's now */
         (void)verge__notify_near(firer->durable, firer->connection, firer->back, firer->back_count);
     }
     return error;
@@ -415,7 +417,7 @@ static void count_ending(verge_durable *durable, const verge__fired *fired) {
 /* Under the lock: files or drops the hint of a timer after its batch. If the timer was moved meanwhile, or may have
  * been, its row has the new time or the one that the batch has set. The earlier of the two counts, as a hint that is
  * too early only costs a query. If the node has lost the shard and got it again meanwhile, the batch may have found no
- * row only because of its old epoch, and the scan of the shard has found this hint. */
+ * row only because of its old epoch. The hint then stays, since the scan of the shard has added no other one. */
 static void end_hint(verge_durable *durable, uint32_t index, const verge__fired *fired, const verge__target *target) {
     verge__hint *hint = &durable->window.hints[index];
     const bool comes_again = fired->ending == ENDS_AGAIN || fired->ending == ENDS_EARLY;
@@ -550,7 +552,7 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
     durable->stats.firings++;
     note_success(durable, error, has_run);
     durable->keeper.scan_now |=
-        verge__is_lost(error); /* the commit may have succeeded, with timers that handlers started */
+        verge__is_lost(error); /* if the commit has succeeded, a scan finds timers that handlers have started */
     verge__cut cut;
     const bool wake = durable->keeper.scan_now || verge__window_find_room(durable, &cut);
     verge__unlock(durable);
@@ -559,7 +561,8 @@ static void end_batch(verge__firer *firer, const verge__plan *plan, int error) {
     }
 }
 
-/* A limit of the cluster does not allow the batch yet: holds its timers, before those that are held already. */
+/* Called if a limit of the cluster does not allow the batch yet: holds the batch's timers, in front of those that are
+ * held already. */
 static void put_off(verge__firer *firer, const verge__plan *plan) {
     verge_durable *durable = firer->durable;
     verge__lock(durable);
@@ -660,7 +663,7 @@ void *verge__firer_run(void *argument) {
             verge__note_step(durable, &firer->is_failing, error);
             progress = error == 0 ? VERGE__WORKED : VERGE__FAILED;
         }
-        if (progress == VERGE__FAILED) { /* more timers may be due, but the store is not asked without a pause */
+        if (progress == VERGE__FAILED) { /* even if more timers are due, the store gets a pause first */
             const bool is_lost = firer->connection == NULL;
             const struct timespec nap = {.tv_nsec = is_lost ? (long)LOST_NAP_NS : FAILED_STEP_NAP_MS * 1000000L};
             (void)nanosleep(&nap, NULL);

@@ -27,7 +27,7 @@ void verge__postgres_disconnect(verge__connection *connection) {
     free(c);
 }
 
-/* Later keywords override earlier ones, so the URL overrides these. */
+/* Later keywords override earlier ones. So the URL, which is the value of dbname, overrides those before it. */
 static const char *const keywords[] = {
     "connect_timeout", "fallback_application_name", "keepalives_idle", "tcp_user_timeout", "dbname", NULL};
 
@@ -116,10 +116,10 @@ static int read_session(verge__postgres *c, uint64_t *ret_process) {
     return error;
 }
 
-/* If the server's process is not the one that libpq was told of, a pooler is in between. Refuses it unless it is in
- * session mode, in which each connection has a process of its own all the time. In transaction mode, two idle
- * connections usually share a process, or the process of a connection changes. Settings and prepared statements of a
- * session would then be lost, or apply to other sessions. */
+/* Called if the server's process is not the one that libpq was told of: a pooler is in between. Refuses a pooler in
+ * transaction mode. In session mode, each connection has a process of its own all the time. In transaction mode, two
+ * idle connections usually share a process, or the process of a connection changes. Settings and prepared statements of
+ * a session would then be lost, or apply to other sessions. */
 static int refuse_pooler(verge__postgres *c, uint64_t process) {
     enum { ROUNDS = 4 };
     int error = 0;
@@ -161,8 +161,8 @@ static int begin_session(verge__postgres *c, const verge__access *access) {
     return verge__pg_say(c, settings);
 }
 
-/* Returns whether a password seems to have characters that must be encoded. libpq would take parts of the password for
- * a host, a port or a database, and quote them in messages. */
+/* Returns whether the password seems to have characters that should have been encoded. libpq has then taken parts of
+ * the password for a host, a port or a database, and would quote them in messages. */
 static bool is_misread(const char *url, const PQconninfoOption *option) {
     const char *host = strstr(url, "://") + 3;
     const bool has_at = strchr(host + strcspn(host, "/"), '@') != NULL;
@@ -270,7 +270,7 @@ int verge__postgres_begin(verge__connection *connection) {
 
 void verge__postgres_rollback(verge__connection *connection) {
     verge__postgres *c = own(connection);
-    (void)PQsetnonblocking(c->pg, 1); /* a handler may have had it */
+    (void)PQsetnonblocking(c->pg, 1); /* verge__postgres_handle may have made it block */
     if (PQtransactionStatus(c->pg) != PQTRANS_IDLE) {
         (void)verge__pg_say(c, "ROLLBACK");
     }

@@ -3,10 +3,11 @@
  * SQL functions that start, cancel and move timers, pause handlers and limit them. Any language can call them, in its
  * own transaction.
  *
- * They do the same as start (in a transaction of the caller's, without period, rule and on_conflict), cancel, reset,
- * pause, resume and limit. The ids of their timers are 2^62 | number << 8 | shard, where the number comes from a
- * sequence. Ids that nodes make are below 2^62. Each function has the search path with which it was created, so that it
- * finds its tables. It runs with the rights of its caller, who needs rights to the tables (docs/DURABLE.md).
+ * They do the same as these calls of verge/durable.h: start (in a transaction of the caller's, without period, rule and
+ * on_conflict), cancel, reset, pause, resume and limit. The ids of their timers are 2^62 | number << 8 | shard, where
+ * the number comes from a sequence. Ids that nodes make are below 2^62. Each function has the search path with which it
+ * was created, so that it finds its tables. It runs with the rights of its caller, who needs rights to the tables
+ * (docs/DURABLE.md).
  */
 #define _GNU_SOURCE
 
@@ -79,7 +80,7 @@
     "IF least($2, $3) < 0 OR greatest($2, $3) > 1000000000 THEN " \
     "RAISE invalid_parameter_value USING MESSAGE = 'verge: a limit is 0 to 1000000000'; END IF; "
 
-/* Libraries before version 3 of the tables do not know verge_control. */
+/* Libraries that are older than version 3 of the tables do not know verge_control. */
 #define CHECK_CONTRACT \
     "IF (SELECT m.min_version FROM verge_meta m) < 3 THEN RAISE object_not_in_prerequisite_state USING MESSAGE = " \
     "'verge: " VERGE__CONTRACT_WORDS "'; END IF; "

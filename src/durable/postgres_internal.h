@@ -14,8 +14,8 @@
  *    choose an index are written in a form that no index serves (shard + 0), and sequential scans are switched off in
  *    these sessions. The JIT compiler is off as well, since the high cost of a forbidden scan would trigger it.
  *
- * The server stops a statement after the lease. The library waits for the answer 2 s longer (answer_ns). After that,
- * the connection counts as lost. On a borrowed connection, only the library has a limit: 60 s.
+ * The server stops a statement that takes longer than the lease. The library waits for the answer 2 s longer
+ * (answer_ns). After that, the connection counts as lost. On a borrowed connection, only the library has a limit: 60 s.
  */
 #ifndef VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
 #define VERGE_SRC_DURABLE_POSTGRES_INTERNAL_H
@@ -48,7 +48,7 @@ typedef enum verge__postgres_statement {
     LEAVE,
     FORGET_NODES,
     INSERT,
-    INSERT_NEW, /* for new ids without keys: inserts all rows, and returns the time alone */
+    INSERT_NEW, /* for rows with new ids and without keys: inserts all of them, and returns only store time */
     EXISTING,
     PROBE,
     EXISTING_ROWS,
@@ -221,14 +221,15 @@ int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
 PGresult *verge__pg_answer(verge__postgres *c, int sent);
 /* Runs SQL without parameters, and drops the answer. */
 int verge__pg_say(verge__postgres *c, const char *text);
-/* ask_named runs a prepared statement, and ask_text runs SQL with parameters. */
+/* Runs a statement that verge__pg_prepare has prepared. */
 int verge__pg_ask_named(verge__postgres *c, const char *name, const verge__parameters *p, PGresult **ret_result);
 int verge__pg_prepare(verge__postgres *c, const char *name, const char *text);
+/* Runs SQL with parameters. */
 int verge__pg_ask_text(verge__postgres *c, const char *text, const verge__parameters *p, PGresult **ret_result);
-/* ask runs one of the statements above, which it prepares the first time (on a borrowed connection: never). tell does
- * the same, and drops the rows. */
+/* Runs one of the statements above. Prepares it the first time, except on a borrowed connection. */
 int verge__pg_ask(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p,
                   PGresult **ret_result);
+/* Does the same as verge__pg_ask, and drops the rows. */
 int verge__pg_tell(verge__postgres *c, verge__postgres_statement which, const verge__parameters *p);
 
 /* ---- postgres_functions.c ---- */

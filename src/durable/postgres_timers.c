@@ -98,8 +98,9 @@ static bool read_number(char **at, uint64_t *ret_number) {
     return is_digit && *ret_number <= VERGE__TIME_MAX_NS && *(*at)++ == ' ';
 }
 
-/* A notification is "ID DUE HANDLER". The handler is empty if the sender did not know it: an older version of the
- * library that has moved the timer, say. Other texts are ignored, since anybody can send anything on a channel. */
+/* A notification is "ID DUE HANDLER". The handler is empty if the sender did not know it: for example, the sender is an
+ * older version of the library, and has moved the timer. Other texts are ignored, since anybody can send anything on a
+ * channel. */
 static void visit_notification(const PGnotify *notification, verge__visit_row visit, void *context) {
     char *at = notification->extra;
     verge__row row = {0};
@@ -224,8 +225,8 @@ static size_t match(const PGresult *result, verge__row *rows, size_t count) {
     return matched;
 }
 
-/* Sets the outcomes of rows whose ids are in the table, whether they were there before or this insert added them. Such
- * an id may belong to another timer. A call may have an id twice. */
+/* Sets the outcomes of the rows whose ids are in the table now. Such an id was in the table before, or this insert has
+ * added it. It may belong to another timer. A call may have an id twice. */
 static void match_found(const PGresult *result, verge__row *rows, size_t count) {
     for (int i = 0; i < PQntuples(result); i++) {
         verge__row found;
@@ -291,7 +292,7 @@ static int insert_piece(verge__postgres *c, verge__row *rows, size_t count) {
     return error;
 }
 
-/* For a row with on_conflict: finds out whether another timer has the id that the caller gave. The insert would then
+/* For a row with on_conflict: finds out whether another timer has the id that the caller gave. If so, an insert would
  * fail, and with it the transaction. */
 static int find_other(verge__postgres *c, const verge__row *row, bool *ret_is_taken) {
     verge__parameters p = {0};
@@ -310,7 +311,7 @@ static int find_other(verge__postgres *c, const verge__row *row, bool *ret_is_ta
     return error;
 }
 
-/* Inserts the row, or changes the pending one that has its key. */
+/* Inserts the row. If a pending row has the same key, changes that row instead. */
 static int replace(verge__postgres *c, verge__row *row) {
     verge__parameters p = {0};
     PGresult *result;
@@ -546,7 +547,7 @@ int verge__postgres_count_attempt(verge__connection *connection, const verge__ta
 }
 
 /* Returns a change with this id whose outcome is still -ENOENT; NULL: there is none. Rows come in about the order of
- * the changes, so the search begins at *at. */
+ * the changes. So the search begins at *at, behind the change that was found last. */
 static verge__change *find_change(verge__change *changes, size_t count, size_t *at, uint64_t id) {
     for (size_t tries = 0; tries < count; tries++) {
         verge__change *change = &changes[(*at + tries) % count];
@@ -597,7 +598,8 @@ int verge__postgres_make_dead(verge__connection *connection, const verge__row *r
 
 /* ---- P5 ---- */
 
-/* Sets the outcomes of the changes that are in the answer. outcome 0: the answer says whether their handlers run. */
+/* Sets the outcomes of the changes whose rows are in the answer. If `outcome` is 0, the answer says for each change
+ * whether the handler runs. */
 static void match_changes(const PGresult *result, verge__change *changes, size_t count, int outcome) {
     size_t at = 0;
     for (int row = 0; row < PQntuples(result); row++) {

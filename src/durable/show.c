@@ -12,7 +12,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define OVERDUE_NS SECOND_NS        /* a timer that is overdue by this is listed */
-#define LOOKS_ON_NS (5 * SECOND_NS) /* how long after a look of scope somebody is thought to look */
+#define LOOKS_ON_NS (5 * SECOND_NS) /* for so long after a look of scope, the keeper reads what the panel shows */
 
 enum {
     TROUBLED_MAX = 32, /* how many overdue timers are listed, and how many dead ones */
@@ -44,7 +44,8 @@ typedef struct verge__shown {
 } verge__shown;
 
 /* Under the lock. The store counts as answering if the next renewal of the lease is not late by a second. The last
- * renewal was at most wait_ns before the next one, so the lease lasts at least lease_ns - wait_ns from the next one. */
+ * renewal was about wait_ns before renew_at_ns, or less. So the lease lasts for about lease_ns - wait_ns after
+ * renew_at_ns, or longer. */
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;

@@ -16,7 +16,7 @@
 enum {
     CHECKPOINT_PAGES = 1000,   /* a log of so many pages is copied to the file; the default of SQLite */
     RESTART_PAGES = 4000,      /* at so many pages, writers wait while the rest of the log is copied */
-    ROLLBACK_TRIES_MAX = 1000, /* a rollback fails while there is no memory */
+    ROLLBACK_TRIES_MAX = 1000, /* of one rollback, which fails while there is no memory */
 };
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -131,7 +131,7 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages) {
     file->log_pages = pages;
     const bool has_keeper = file->keeper_fd >= 0;
     if (pages >= CHECKPOINT_PAGES && has_keeper) {
-        (void)!write(file->keeper_fd, &one, sizeof(one)); /* under the lock: afterwards, the keeper may close it */
+        (void)!write(file->keeper_fd, &one, sizeof(one)); /* under the lock, or the keeper could close the descriptor */
     }
     (void)pthread_mutex_unlock(&file->lock);
     if (pages >= CHECKPOINT_PAGES && !has_keeper) {
@@ -201,7 +201,8 @@ int verge__sq_read_time(verge__sqlite *c) {
     return 0;
 }
 
-/* Tells files apart. If a file was replaced, the new one has another id, even if the inode numbers are equal. */
+/* Returns a number that tells files apart; 0: the file cannot be examined. If a file was replaced, the new one has
+ * another number, even if the inode numbers are equal. */
 static uint64_t file_id(const char *path) {
     struct statx file = {0};
     if (path == NULL || statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &file) != 0) {
@@ -339,7 +340,7 @@ void verge__sqlite_rollback(verge__connection *connection) {
 int verge__sqlite_begin(verge__connection *connection) {
     verge__sqlite *c = own(connection);
     if (!sqlite3_get_autocommit(c->db)) {
-        return -EHOSTUNREACH; /* the last transaction could not be rolled back; to disconnect rolls it back */
+        return -EHOSTUNREACH; /* the last transaction could not be rolled back. A disconnect rolls it back */
     }
     int is_moved = 0;
     (void)sqlite3_file_control(c->db, NULL, SQLITE_FCNTL_HAS_MOVED, &is_moved);

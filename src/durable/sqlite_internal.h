@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * durable/sqlite_internal.h - the store in a file: SQLite in WAL mode, synchronous FULL. SQLite has one writer at a
- * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). Between
- * processes, the first thread of each queue sleeps and tries again (wait_for_other_process).
+ * time. Threads of one process queue for the write lock, first come, first served (verge__sqlite_file). While another
+ * process has the lock, the first thread of the queue sleeps and tries again (wait_for_other_process).
  *
  * BEGIN IMMEDIATE takes the write lock. So all that a transaction reads stays true until it ends, and firing (P4 in
  * store.h) needs no lock on the shard's row.
@@ -94,7 +94,7 @@ typedef struct verge__sqlite {
     uint64_t busy_until_ns;
     bool is_writing;
     bool is_keeper;
-    bool was_undone; /* the last transaction was rolled back, by the library or by SQLite */
+    bool was_undone; /* the last transaction was rolled back: by the library, SQLite or a handler */
     sqlite3_stmt *statements[STATEMENT_COUNT];
     sqlite3_stmt *scans[VERGE_DURABLE_SHARDS_MAX];
 } verge__sqlite;
@@ -103,8 +103,8 @@ static inline verge__sqlite *own(verge__connection *connection) {
     return (verge__sqlite *)connection;
 }
 
-/* Returns whether SQLite, or a handler, has rolled back the transaction that this connection is in: the disk is full,
- * say. */
+/* Returns whether SQLite (if the disk is full, for example) or a handler has rolled back the transaction that this
+ * connection is in. */
 static inline bool verge__sq_is_undone(const verge__sqlite *c) {
     return c->is_writing && c->was_undone;
 }

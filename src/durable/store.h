@@ -34,13 +34,13 @@ enum {
 
 #define VERGE__NO_TIMER UINT64_C(0)
 
-/* The column clean of verge_shard, of a shard that its owner has given back. */
+/* Values of the column `clean` of verge_shard, for a shard that its owner has given back (schema.h). */
 enum { VERGE__CLEAN = 1, VERGE__CLEAN_CAREFUL = 2 };
 
 #define VERGE__TIME_MAX_NS ((uint64_t)INT64_MAX)
 
-/* After a batch was refused a permit, it asks again NAP_NS later. It keeps its place in the queue for WAIT_NS after its
- * last question. */
+/* After a batch was refused a permit (permits.c), it asks again NAP_NS later. It keeps its place in the queue for
+ * WAIT_NS after its last question. */
 #define VERGE__PERMIT_NAP_NS UINT64_C(50000000)
 #define VERGE__PERMIT_WAIT_NS UINT64_C(1000000000)
 
@@ -103,7 +103,7 @@ typedef struct verge__permit {
     char handler[VERGE_DURABLE_HANDLER_NAME_MAX + 1];
     uint64_t node;
     uint32_t slot;        /* tells the node's batches of this handler apart */
-    uint32_t timer_count; /* timers of the batch for which no time is reserved yet (rate) */
+    uint32_t timer_count; /* timers of the batch for which no time is reserved yet (rate in permits.c) */
     uint64_t run_ns;      /* how long the batch may take */
     bool is_granted;
     uint64_t at_ns; /* store time: if granted, when the timers may run; otherwise when to ask again */
@@ -125,7 +125,7 @@ typedef struct verge__row {
     uint32_t policy;
     verge_durable_conflict on_conflict; /* insert: if not 0, the pending row with this key is changed; id gets its id */
     int outcome;                        /* the result for this row; the call itself returns 0 */
-    bool due_is_delay; /* insert: due_ns is a delay from store time, which the store replaces by the due time */
+    bool due_is_delay; /* insert: due_ns is a delay, counted from store time; the store replaces it by the due time */
     bool is_new;       /* insert: the id was made for this insert, and never used before */
     bool is_moved;     /* the row is not new: a pending or dead timer got another time */
     bool is_announced; /* the owner of the shard was notified */
@@ -142,7 +142,7 @@ typedef struct verge__change {
     uint64_t id;
     uint64_t due_ns;   /* reset: the new due time. probe and revive set this field to the due time of the row */
     uint64_t revision; /* complete, extend: the row must still have this revision */
-    uint64_t epoch;  /* probe sets it to the epoch of the row's shard; on SQLite it stays 0: nobody locks single rows */
+    uint64_t epoch;  /* probe sets it to the epoch of the row's shard; 0 on SQLite, where no row is locked (firer.c) */
     const void *key; /* cancel, reset: if not NULL, changes the timer of `handler` with this key; id gets its id */
     size_t key_size;
     int outcome;
@@ -153,10 +153,10 @@ typedef struct verge__change {
 typedef struct verge__connection {
     const struct verge__store *store;
     uint64_t server_id;   /* differs for another server or file, and after a restart of the server */
-    uint64_t incarnation; /* set by begin, borrow and renew: the last one that the store has given out */
+    uint64_t incarnation; /* the last one that the store has given out, as far as the last answer tells */
     uint64_t now_ns;      /* store time, from the last answer that had it */
-    uint64_t asked_ns;    /* monotonic times, before the question and after the answer */
-    uint64_t answered_ns;
+    uint64_t asked_ns;    /* monotonic time before the question that gave now_ns */
+    uint64_t answered_ns; /* monotonic time after the answer */
     uint64_t query_count; /* queries that the keeper has not added to the statistics yet */
 } verge__connection;
 
@@ -211,8 +211,8 @@ typedef struct verge__store {
     int (*leave)(verge__connection *connection, uint64_t node, bool is_careful); /* gives all shards back, too */
     int (*new_incarnation)(verge__connection *connection, uint64_t *ret_incarnation);
 
-    /* P2. Visits rows of the shards after (after_due_ns, after_id) that are due by until_ns, in the order of (due, id),
-     * at most limit. */
+    /* P2. Visits up to `limit` rows of the shards, in the order of (due, id): rows that are due by until_ns and come
+     * after (after_due_ns, after_id). */
     int (*scan)(verge__connection *connection, const verge__shard *shards, uint32_t count, uint64_t after_due_ns,
                 uint64_t after_id, uint64_t until_ns, uint32_t limit, verge__visit_row visit, void *context);
 
@@ -239,9 +239,10 @@ typedef struct verge__store {
     /* Moves the end of a claim to run_ns from now. Outcome -ENOENT: the timer was cancelled or moved, or was claimed
      * again. */
     int (*extend)(verge__connection *connection, verge__change *change, uint64_t run_ns);
-    /* Counts an attempt of a timer that is due, before its handler runs, and sets *counted to it. If the row has the
-     * attempt *counted already (not 0), it stays as it is. Both stay as they are if the timer is not due any more, if
-     * its shard has another epoch, or if another transaction has locked the row. */
+    /* Counts an attempt of a timer that is due, before its handler runs: adds 1 to the attempt of the row, and sets
+     * *counted to the sum. If *counted is not 0 and equals the attempt of the row, this attempt is counted already, and
+     * the row stays as it is. The row and *counted stay as they are if the timer is not due any more, if its shard has
+     * another epoch, or if another transaction has locked the row. */
     int (*count_attempt)(verge__connection *connection, const verge__target *target, uint32_t *counted);
     /* Finds out which rows exist, when they are due, and the epochs of their shards. Outcomes: 0, -ENOENT. */
     int (*probe)(verge__connection *connection, verge__change *changes, size_t count);
@@ -264,8 +265,8 @@ typedef struct verge__store {
     int (*find)(verge__connection *connection, const char *handler, const void *key, size_t key_size, uint64_t *ret_id);
     int (*look)(verge__connection *connection, uint64_t id, verge_durable_info *ret_info, void *payload, size_t size);
     int (*list)(verge__connection *connection, bool dead, uint64_t after, verge_durable_info *ret_infos, size_t count);
-    /* In a transaction; -ENOENT, -EEXIST. The revision begins with store time, which no claim of the timer had before.
-     * So the completion of an old claim does not match. */
+    /* In a transaction; -ENOENT, -EEXIST. The revision of the row starts at store time. No earlier claim of the timer
+     * has this revision, so the completion of such a claim does not find the row. */
     int (*revive)(verge__connection *connection, verge__change *change);
     int (*forget)(verge__connection *connection, uint64_t id); /* in a transaction; -ENOENT */
     int (*count)(verge__connection *connection, uint64_t *ret_pending, uint64_t *ret_overdue, uint64_t *ret_dead);
@@ -301,8 +302,9 @@ uint64_t verge__monotonic_ns(void);
 
 void verge__one_line(char *text); /* replaces each run of white space by one space, and drops it at both ends */
 
-/* The words about the last error on this thread, mostly the store's own. Empty: there was none. */
+/* Keeps words about an error on this thread, mostly the store's own. */
 void verge__set_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Returns the words about the last error on this thread; empty: there was none. */
 const char *verge__words(void);
 
 /* Returns whether a row of the store is the timer that was to be inserted. Its due time may have changed since. */

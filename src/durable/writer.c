@@ -12,8 +12,8 @@
 #include "durable/durable_internal.h"
 
 enum {
-    GROUP_ROWS_MAX = 4096,    /* how many rows a transaction has, unless a single call has more */
-    GROUP_SIZE_MAX = 8 << 20, /* how many bytes of payloads it has, unless a single call has more */
+    GROUP_ROWS_MAX = 4096,    /* the most rows of a transaction, unless a single call has more */
+    GROUP_SIZE_MAX = 8 << 20, /* the most bytes of its payloads, unless a single call has more */
     FAILED_NAP_MS = 20,
     LOCKED_NAP_MS = 2,
 };
@@ -129,7 +129,7 @@ static int collect(verge_durable *durable, verge__group *group) {
     for (const verge__call *call = group->calls; call != NULL; call = call->next) {
         for (size_t i = 0; i < call->row_count; i++) {
             verge__row *from = &call->rows[i];
-            if (from->id == 0 || from->is_new) { /* also if the row was tried before: nothing was committed */
+            if (from->id == 0 || from->is_new) { /* is_new: an earlier try made the id, and committed nothing */
                 from->id = verge__new_id(durable, from->due_ns + (from->due_is_delay ? now_ns : 0));
                 from->is_new = true;
                 error = from->id == 0 ? -EAGAIN : error;
@@ -292,7 +292,7 @@ static int read_for(verge_durable *durable, verge__call *call) {
     return error;
 }
 
-/* Where the rows and changes of the next call of a group are. */
+/* Indexes in writer.rows and writer.changes: the rows, cancel and reset of the next call of a group are there. */
 typedef struct verge__places {
     size_t row;
     size_t cancel;
@@ -375,8 +375,8 @@ static bool finish_group(verge_durable *durable, const verge__group *group) {
     return waits;
 }
 
-/* After an error: nothing was committed, or this is not known. If another try may succeed, calls whose patience has not
- * run out are tried again. All others fail. */
+/* After an error: nothing was committed, or it is not known whether anything was. If another try may succeed, calls
+ * whose patience has not run out are tried again. All others fail. */
 static void refuse_group(verge_durable *durable, const verge__group *group, int error) {
     const bool may_pass = error == -EHOSTUNREACH || error == -EROFS || error == -EAGAIN;
     verge__call *again = NULL;

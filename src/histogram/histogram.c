@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Buckets are log-linear. The exponent of a value chooses a group of eight buckets. The three bits below its leading
- * bit choose one of the eight. Values below 8 do not have these bits: the exponent is computed with bit 3 set, so that
- * the same formula works without a branch.
+ * bit choose one of the eight. Values below 8 do not have these bits. For the exponent, bit 3 of each value is set, so
+ * that the same formula fits all values without a branch.
  *
  * As there is only one writer, no read-modify-write needs to be atomic: the writer loads and stores, relaxed. It stores
  * the bucket last, with release, and readers load buckets with acquire. So a reader that sees a value in a bucket also

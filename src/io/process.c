@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Child processes. The end of a child is an event of its pidfd. A program that runs with pipes has up to four things
- * to wait for. An epoll instance turns them into one descriptor, and verge_poll waits for that, on either backend.
+ * Child processes. The end of a child is an event of its pidfd. While a program runs with pipes, there are up to four
+ * things to wait for. An epoll instance turns them into one descriptor, and verge_poll waits for that, on either
+ * backend.
  *
  *   R1  From the start of the program until it is reaped, no other process has its pid. So no other process is
  *       signalled.
@@ -96,7 +97,7 @@ typedef struct running_program {
     int spawn_error;
     int status;
     bool is_reaped;
-    bool is_lost; /* it was reaped elsewhere (head of verge/process.h) */
+    bool is_lost; /* the program was reaped elsewhere (head of verge/process.h) */
 } running_program;
 
 static void close_fd(int *fd) {
@@ -106,8 +107,8 @@ static void close_fd(int *fd) {
     }
 }
 
-/* Moves a descriptor above 0, 1 and 2, which the calling process may have closed. The child's 0, 1 and 2 are made one
- * after the other, and must not overwrite a pipe that is still needed. */
+/* Moves a descriptor of a pipe above 0, 1 and 2. If the calling process has closed these, the pipe may have got them.
+ * In the child, 0, 1 and 2 are made one after the other, and must not overwrite a pipe that is still needed. */
 static int move_above_standard(int *fd) {
     if (*fd > STDERR_FILENO) {
         return 0;
@@ -253,8 +254,8 @@ static bool ends_within(int pidfd, uint64_t duration_ns) {
     return count > 0;
 }
 
-/* To the group: also to processes that the program has started. The program itself may have left the group; it gets no
- * signal twice. */
+/* Sends a signal to the group, and so also to processes that the program has started. If the program has left the
+ * group, sends the signal to the program, too. */
 static void send_signal(const running_program *child, int signal) {
     (void)kill(-child->pid, signal);
     if (getpgid(child->pid) != child->pid) {
@@ -262,8 +263,8 @@ static void send_signal(const running_program *child, int signal) {
     }
 }
 
-/* Ends the program, and blocks until it has ended: for about its grace, unless the kernel takes long to end it. Used
- * where the task cannot wait (end_child). */
+/* Ends the program, and blocks until it has ended. This takes at most about grace_ns, unless the kernel takes long to
+ * end the program. Used where the task cannot wait (end_child). */
 static intptr_t end(void *argument) {
     running_program *child = argument;
     const uint64_t grace_ns = child->options->grace_ns;
@@ -312,7 +313,8 @@ static int await_end(const running_program *child, uint64_t deadline_ns) {
     return verge__wait_for_operation(verge__current_task(), &operation, deadline_ns);
 }
 
-/* Ends the program, and waits until it has ended. Uses no thread of the pool if it can: all may be busy for long. */
+/* Ends the program, and waits until it has ended. Uses a thread of the pool only if it must, since all threads may be
+ * busy for long. */
 static void end_child(running_program *child) {
     const uint64_t grace_ns = child->options->grace_ns;
     int ended = 0;
@@ -393,7 +395,8 @@ static bool collect(process_stream *stream) {
     return true;
 }
 
-/* Reads what the program wrote before it ended. The limit is for other processes, which may write for ever. */
+/* Reads what the program wrote before it ended. The number of reads is limited, since other processes that have the
+ * pipe may write for ever. */
 static void collect_rest(process_stream *stream) {
     enum { PIPE_SIZE_MAX = 1 << 20, READ_COUNT_MAX = PIPE_SIZE_MAX / 4096 + 1 };
     for (int i = 0; i < READ_COUNT_MAX && stream->near != NONE && collect(stream); i++) {

@@ -8,8 +8,8 @@
  *     verge__metrics_histogram(&writer, name, labels[i], histogram, unit);    -- for each source
  *     return verge__metrics_finish(&writer);
  *
- * A source is an object that the text describes, such as a wheel. Sources differ in their labels. (In sources.h and
- * sources.c alone, a source is what starts timers.)
+ * A source is an object that the text describes, such as a wheel. Sources differ in their labels. (Only in sources.h
+ * and sources.c, the word has another meaning: a source is what starts timers.)
  */
 #ifndef VERGE_SRC_METRICS_WRITER_H
 #define VERGE_SRC_METRICS_WRITER_H
@@ -30,7 +30,7 @@ typedef enum verge__metrics_type {
     VERGE__METRICS_HISTOGRAM,
 } verge__metrics_type;
 
-/* A family with one sample for each source: a uint64_t field of its statistics. */
+/* A family with one sample for each source: a uint64_t field of the source's statistics. */
 typedef struct verge__metrics_field {
     const char *name;
     const char *help;

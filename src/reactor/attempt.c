@@ -9,8 +9,8 @@
  *   accept, connect   have no such flag, so the socket is set to O_NONBLOCK: by accept for good, by connect until it
  *                     is done.
  *
- * If the caller has threads, regular files are read and written only as far as that does not block; the rest is left to
- * a thread. Without threads, calls on regular files, fsync and openat may block.
+ * If the caller has threads (has_threads), regular files are read and written only as far as that does not block; the
+ * rest is left to a thread. Without threads, calls on regular files, fsync and openat may block.
  */
 #define _GNU_SOURCE
 
@@ -74,8 +74,8 @@ static ssize_t transfer_blocking(const verge__operation *op) {
     return size >= 0 ? (ssize_t)op->progress + size : op->progress != 0 ? (ssize_t)op->progress : -1;
 }
 
-/* Transfers what the page cache has, or has room for. If that is not all, or after any error, sets op->blocks, and
- * errno to EAGAIN. The call that may block then meets the error again. */
+/* Transfers what the page cache has, or has room for. If the rest would block, or after any error, sets op->blocks, and
+ * errno to EAGAIN. The caller then makes a call on a thread, which may block and meets the error again. */
 static ssize_t transfer_cached(verge__operation *op) {
     if (is_of_parts(op)) { /* a call on a thread could not go on in the middle of the parts */
         op->blocks = true;

@@ -34,9 +34,10 @@ typedef enum verge__operation_kind {
 /*
  *   IDLE ---submit---> QUEUED ---(there is room)---> STARTED ---(the kernel is done)---> DONE
  *
- * If there is room at once, submit goes from IDLE to STARTED. If the operation is done at once, submit goes to DONE. A
- * cancel goes from QUEUED to DONE and, with epoll, from STARTED to DONE. If io_uring has to submit an operation again
- * and there is no room, the operation goes from STARTED back to QUEUED.
+ * Room is a free entry in io_uring's submission queue; with epoll, there is always room. If there is room at once,
+ * submit goes from IDLE to STARTED. If the operation is done at once, submit goes to DONE. A cancel goes from QUEUED to
+ * DONE and, with epoll, from STARTED to DONE. If io_uring has to submit an operation again and there is no room, the
+ * operation goes from STARTED back to QUEUED.
  *
  * O1  A submitted operation becomes DONE exactly once. Either submit returns true, because the operation was done at
  *     once, or a later wait of the reactor returns the operation, exactly once.
@@ -51,7 +52,7 @@ struct io_uring_sqe;
 typedef struct verge__operation {
     /* The request, filled in by the caller. All other fields are zero. */
     int fd;
-    uint32_t flags; /* of the system call (READ and the like: RWF_). POLL: the events. FSYNC: whether only the data */
+    uint32_t flags; /* of the system call (READ and the like: RWF_). POLL: the events. FSYNC: 1 writes only the data */
     union {
         struct {
             void *buffer;
@@ -60,7 +61,7 @@ typedef struct verge__operation {
         struct {
             const struct iovec *parts;
             unsigned count;
-            struct msghdr *message; /* WRITEV: the same parts, in case it is a send */
+            struct msghdr *message; /* WRITEV: has the same parts; used if the file is a socket */
         } vector;                   /* READV, WRITEV */
         struct msghdr *message;     /* RECVMSG, SENDMSG */
         struct {
@@ -89,7 +90,7 @@ typedef struct verge__operation {
     void *owner;                      /* for the caller's use */
     struct verge__operation *sibling; /* for the caller's use */
     uint8_t kind;
-    bool is_regardless; /* for the caller's use: it is not ended by a cancelled task, nor by the deadline of a scope */
+    bool is_regardless; /* for the caller's use: neither a cancel of its task nor the deadline of a scope ends it */
     bool expects_wait;  /* RECV: a hint that there is no data yet, so an attempt would fail */
     bool has_threads;   /* the caller can attempt the operation on a thread if it would block (`blocks`) */
     bool is_over;       /* the deadline has passed, or the task is cancelled: cancel the operation if it has to wait */
@@ -98,8 +99,8 @@ typedef struct verge__operation {
     uint8_t state;
     bool cancel_requested;
     bool cancel_sent;  /* the cancellation was submitted to io_uring */
-    bool polls;        /* io_uring: the kernel has a poll in its place; it is tried again when the file is ready */
-    bool naps;         /* io_uring: the kernel has a short timeout in its place; it is tried again after that */
+    bool polls;        /* io_uring: the kernel polls the file. When that is ready, the operation is tried again */
+    bool naps;         /* io_uring: the kernel waits for a short time. After that, the operation is tried again */
     bool was_ready;    /* io_uring: a poll has reported readiness. epoll: the last attempt after an event was in vain */
     bool has_result;   /* io_uring: the result is there, but the kernel may still use the buffers */
     bool was_started;  /* CONNECT: the connection is being made */
@@ -109,7 +110,7 @@ typedef struct verge__operation {
     int send_flags;
 
     /* The result. */
-    bool blocks;          /* with has_threads: it may block, so the caller attempts it on a thread, as ALWAYS_READY */
+    bool blocks;          /* with has_threads: it may block, so attempt it on a thread, as ALWAYS_READY (attempt.h) */
     bool has_drained;     /* RECV: the socket is empty now, as far as we know */
     int32_t result;       /* what the system call returns, or a negative errno value */
     uint32_t result_bits; /* the flags of io_uring's completion */
@@ -123,7 +124,7 @@ typedef struct verge__operation {
 
 /* ---- lists: an operation is in at most one ---- */
 
-/* The operation of a link; NULL: the link is NULL. */
+/* Returns the operation of a link, or NULL if the link is NULL. */
 static inline verge__operation *verge__operation_of(verge__link *link) {
     return VERGE__LISTED(link, verge__operation, link);
 }

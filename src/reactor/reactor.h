@@ -2,12 +2,12 @@
 /*
  * reactor/reactor.h - where a worker waits: for operations, for a time, or for a wake-up by another thread.
  *
- * There are two kinds, with the same meaning. io_uring hands operations to the kernel in batches: in each round of the
- * worker's loop, one system call submits, waits and collects. epoll tries an operation without blocking, waits for
- * readiness if necessary, and tries again. Some operations have no readiness: epoll reads and writes regular files at
- * once as far as the page cache allows. For what the page cache has no room for, or does not have, and for readv and
- * writev of regular files, fsync and openat, the runtime makes the call on a thread (task/blocking.c). In virtual time
- * there is no thread: these calls are made at once, and may block.
+ * There are two kinds of reactors, which do the same for their caller. io_uring hands operations to the kernel in
+ * batches: in each round of the worker's loop, one system call submits, waits and collects. epoll tries an operation
+ * without blocking, waits for readiness if necessary, and tries again. Some operations have no readiness, and with
+ * epoll they need threads. Regular files are read and written at once, as far as the page cache has the data, or room
+ * for it. The runtime makes the rest of such a call on a thread (task/blocking.c), and also readv and writev of regular
+ * files, fsync and openat. In virtual time there is no thread: these calls are made at once, and may block.
  *
  * A reactor belongs to the thread that opens it. Other threads may only call verge__reactor_wake.
  *
@@ -26,7 +26,7 @@
 #include "verge/base.h"
 
 typedef enum verge__reactor_kind {
-    VERGE__REACTOR_AUTO, /* VERGE_BACKEND, or else io_uring if it can be set up, or else epoll */
+    VERGE__REACTOR_AUTO, /* the kind that VERGE_BACKEND names; without it io_uring, or epoll if that cannot be set up */
     VERGE__REACTOR_URING,
     VERGE__REACTOR_EPOLL,
 } verge__reactor_kind;
@@ -78,11 +78,11 @@ static inline const char *verge__reactor_name(const verge__reactor *reactor) {
     return reactor->type->name;
 }
 
-/* For a failed reactor: the operation is done at once, with the reactor's error. Exception: a CLOSE still closes the
- * file. */
+/* Ends an operation that is submitted to a failed reactor: at once, with the reactor's error. Exception: a CLOSE still
+ * closes the file. Returns true. */
 bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *operation);
 
-/* True: the operation is done. False: a later wait will return it. */
+/* Submits an operation. True: it is done already. False: a later wait will return it. */
 static inline bool verge__reactor_submit(verge__reactor *reactor, verge__operation *operation) {
     if (VERGE__UNLIKELY(reactor->error != 0)) {
         return verge__reactor_refuse(reactor, operation);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the next occurrence of a rule, span by span, in two steps: first the next local minute that matches the rule,
- * then the time at which the clock shows that minute. N3 and N4 (verge/recurrence.h) differ in where the search begins
- * in a span:
+ * Finds the next occurrence of a rule, span by span (zone.h), in two steps: first the next local minute that matches
+ * the rule, then the time at which the clock shows that minute. N3 and N4 (verge/recurrence.h) differ in where the
+ * search begins in a span:
  *
  *   N4  just after `after`, or at the local time of the begin of the span if that is later. So local times that the
  *       clock has skipped do not come, and those that it shows again come again.
@@ -83,7 +83,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Returns the first occurrence in a span that is later than `after`; time_end: there is none. */
+/* Returns the first occurrence later than `after` in a span; time_end: there is none. */
 static int64_t next_in_span(const verge_recurrence *rule, const verge__span *span, int64_t after) {
     const int64_t end = span->end < time_end ? span->end : time_end;
     int64_t from = larger(after + 1, span->begin) + span->offset;

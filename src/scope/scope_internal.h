@@ -66,7 +66,7 @@ struct verge_scope {
     pthread_t thread;
     uint64_t began_ns;
     struct verge__client *clients; /* the oldest first */
-    uint32_t client_count;         /* without clients whose places newer clients have taken (pushed_out_count) */
+    uint32_t client_count;         /* does not count clients whose place a newer one has taken (pushed_out_count) */
     uint32_t pushed_out_count;
     uint64_t poke_ns; /* when the next poke is due */
     uint64_t random;
@@ -80,7 +80,7 @@ struct verge_scope {
     verge_condition wanted;
 
     pthread_mutex_t lock;
-    pthread_cond_t progress; /* begin_error has changed, or a call of act has ended */
+    pthread_cond_t progress; /* signalled when begin_error has changed, or a call of act has ended */
     int begin_error;         /* under lock. 1: the thread has not begun; 0: it serves; negative: why it does not */
     verge_scope_wheel *wheels[VERGE_SCOPE_WHEELS_MAX];
     verge_scope_panel *panels[VERGE_SCOPE_PANELS_MAX];
@@ -104,7 +104,7 @@ void verge__scope_write_metrics(verge_scope *scope, verge__text *text);
 
 /* ---- panel.c ---- */
 
-/* Writes the figures and items of all panels, and adds the figures that are a trouble to the troubles. */
+/* Writes the figures and items of all panels. Adds a trouble (trouble.h) for each figure that is one. */
 struct verge__troubles;
 void verge__scope_write_panels(verge_scope *scope, uint64_t now_ns, verge__text *text,
                                struct verge__troubles *troubles);
@@ -129,7 +129,7 @@ intptr_t verge__scope_watch(void *argument);
 void verge__scope_want_looks(verge_scope *scope);
 
 /* Waits for a message that is newer than *number, and sets *number to its number. The caller holds the message until it
- * releases it. -ETIMEDOUT, -ECANCELED. */
+ * calls verge__scope_release_message. -ETIMEDOUT, -ECANCELED. */
 int verge__scope_next_message(verge_scope *scope, uint64_t *number, uint64_t deadline_ns, verge__message **ret_message);
 
 /* message may be NULL. */

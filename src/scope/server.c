@@ -14,7 +14,7 @@
 #include "task/observe.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define HEAD_WITHIN_NS (2 * SECOND_NS) /* from the connection or, for a later request, from its first byte */
+#define HEAD_WITHIN_NS (2 * SECOND_NS) /* for the first head: from the connection; for others: from the first byte */
 #define IDLE_NS (15 * SECOND_NS)       /* between two requests */
 #define SEND_WITHIN_NS (5 * SECOND_NS) /* for one answer or event: a client that reads more slowly is disconnected */
 #define ALL_FIGURES_WITHIN_NS (5 * SECOND_NS)
@@ -33,7 +33,7 @@ typedef struct verge__client {
     struct verge__client *newer; /* the next one in the scope's list, which begins with the oldest */
     int fd;
     bool is_awaited;    /* the head of its next request has not arrived */
-    bool is_pushed_out; /* a newer client has its place: this client ends, and is not counted any more */
+    bool is_pushed_out; /* a newer client has its place: this client ends, and client_count is without it */
     size_t size;        /* how many of `bytes` were received and not used yet */
     char bytes[VERGE__REQUEST_SIZE_MAX];
 } client;
@@ -376,7 +376,7 @@ static int respond(client *client_, verge__request *request) {
         request->keeps_alive = false;
         return send_status(client_, 403, is_head, false);
     }
-    if (!verge__listener_strip_token(listener, &request->path)) { /* without the token, no client stays */
+    if (!verge__listener_strip_token(listener, &request->path)) { /* a client without the token is disconnected */
         request->keeps_alive = false;
         return send_status(client_, 404, is_head, false);
     }
@@ -401,8 +401,8 @@ static int respond(client *client_, verge__request *request) {
     return send_status(client_, 404, is_head, request->keeps_alive);
 }
 
-/* Receives the head of a request. Returns 0, or the status of an answer that refuses it, or a negative errno. -ENODATA:
- * the client has disconnected. */
+/* Receives the head of a request. Returns 0, the status of an answer that refuses the request, or a negative errno.
+ * -ENODATA: the client has disconnected. */
 static int receive(client *client_, verge__request *ret_request, bool is_first) {
     uint64_t deadline_ns = verge_deadline_after(is_first || client_->size > 0 ? HEAD_WITHIN_NS : IDLE_NS);
     for (;;) {
@@ -536,7 +536,7 @@ static void begin_client(verge_scope *scope, int fd) {
 
 intptr_t verge__scope_serve(void *argument) {
     verge_scope *scope = argument;
-    /* The first timer of a worker gets memory for a thousand, more than scope ever has. So no later wait fails. */
+    /* With its first timer, a worker gets memory for a thousand, more than scope ever has. So no later wait fails. */
     int error = verge_sleep(1);
     error = error == 0 ? verge_spawn(verge__scope_watch, scope, NULL) : error;
     verge__scope_begin(scope, error);

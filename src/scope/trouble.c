@@ -120,10 +120,10 @@ static void find_leaks(const verge__service_view *view, const char *subject, ver
 enum { NAMED_MAX = 3 };
 
 typedef struct verge__delay {
-    uint32_t worker; /* the worker that is busy with the culprit; 0: the reason is not known */
-    uint32_t culprit;
-    uint64_t amount; /* the largest lateness in ns; or how many timers are overdue */
-    uint32_t source_count;
+    uint32_t worker;             /* the worker that is busy with the culprit; 0: the reason is not known */
+    uint32_t culprit;            /* the source that keeps the worker busy (find_culprit) */
+    uint64_t amount;             /* the largest lateness in ns; or how many timers are overdue */
+    uint32_t source_count;       /* how many sources are late or overdue for this reason */
     uint32_t sources[NAMED_MAX]; /* the first NAMED_MAX of these sources */
 } delay;
 

@@ -99,8 +99,8 @@ static verge__seat_view *seat_view(verge__service_view *view, uint32_t id) {
     return view->seats[id];
 }
 
-/* Returns the factor from the sampled events, which count with their weights, to all events. If none was sampled,
- * returns 0, and the next look counts the new events. */
+/* Returns how many events there were for each sampled event. `sampled` counts each sample with its weight. If there was
+ * no sample, returns 0, and leaves *counted, so that the next look also counts the events of this one. */
 static double scale(uint64_t sampled, uint64_t total, uint64_t *counted) {
     const uint64_t more = total - *counted;
     if (sampled == 0) {
@@ -323,7 +323,7 @@ uint64_t verge__view_lateness_of_all(const verge__service_view *view) {
 
 /* ---- workers ---- */
 
-/* Whether the worker was running the same callback at the last look. */
+/* Returns whether the worker runs a callback that was running at the last look already. */
 static bool runs_on(const verge__service_view *view, uint32_t id) {
     const verge__running *running = &view->stuck.running[id];
     return running->timer != 0 && running->since_ns <= view->looked_before_ns;
@@ -388,7 +388,7 @@ static void forget_details(verge__service_view *view, uint64_t now_ns) {
         want->until_ns = now_ns < want->until_ns ? want->until_ns : 0;
     }
     if (were_any) {
-        set_details(view); /* a client may want a source no longer, and there may be new sources with the same name */
+        set_details(view); /* a source may not be wanted any more, and there may be new sources with the same name */
     }
 }
 

@@ -24,12 +24,12 @@ enum {
 
 typedef struct verge__walk_result {
     uint64_t pending[VERGE__SOURCE_COUNT];
-    uint32_t overdue[VERGE__SOURCE_COUNT];    /* by more than OVERDUE_AFTER_NS */
+    uint32_t overdue[VERGE__SOURCE_COUNT];    /* timers that are late by more than OVERDUE_AFTER_NS */
     uint16_t overdue_on[VERGE__SOURCE_COUNT]; /* the worker of one overdue timer */
     uint64_t coming[VERGE__COMING_BUCKETS];
     uint64_t most_overdue_ns;
     uint32_t oldest_quarters[VERGE__SOURCE_COUNT]; /* age of the oldest timer, in quarters of a second */
-    bool is_older[VERGE__SOURCE_COUNT];            /* it may be older: it was there in the first round */
+    bool is_older[VERGE__SOURCE_COUNT];            /* the oldest may be older: it was there in the first round */
 } verge__walk_result;
 
 /* A timer of a source that is looked at more closely. */
@@ -40,7 +40,7 @@ typedef struct verge__detail_timer {
 } verge__detail_timer;
 
 typedef struct verge__detail {
-    uint64_t count; /* of all timers of the source */
+    uint64_t count; /* how many timers the source has */
     uint64_t coming[VERGE__COMING_BUCKETS];
     verge__detail_timer timers[VERGE__DETAIL_TIMERS];
 } verge__detail;
@@ -51,8 +51,8 @@ typedef struct verge__walk {
     uint64_t began_ns; /* on the caller's clock */
     uint32_t next;     /* index of the next record */
     uint32_t round_count;
-    uint32_t **seen; /* by page. For each record: the low bits of its generation, and when this generation was first
-                      * seen, in quarters of a second since began_ns */
+    uint32_t **seen; /* pages with a note for each record: the low bits of its generation, and when this generation was
+                      * first seen, in quarters of a second since began_ns */
     size_t seen_count;
     verge__walk_result under_way, last;     /* last: the round that was finished last */
     uint8_t detail_of[VERGE__SOURCE_COUNT]; /* 1 + the index of its detail; 0: it has none */

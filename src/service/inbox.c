@@ -5,9 +5,9 @@
  * A worker may leave while a record is on its way to it. The leaving worker first makes its seat VACANT, and then takes
  * its inbox. The sender first pushes, and then reads whether the seat is VACANT. All four steps are sequentially
  * consistent, so at least one of the two threads sees what the other wrote. If the sender finds the seat VACANT, it
- * takes the inbox, and sends the records on. It takes the inbox under the service's lock, so that no worker joins there
- * meanwhile: a record in the inbox of a worker may also be in that worker's wheel, and then only this worker may take
- * it. Orphans are in no wheel, so any worker may take them.
+ * takes the inbox, and sends the records on. It takes the inbox under the service's lock, so that no worker joins at
+ * this seat meanwhile. Otherwise the inbox could have records that are also in the new worker's wheel, and only the new
+ * worker may take those. Orphans (timers without a worker) are in no wheel, so any worker may take them.
  */
 #include "service/inbox.h"
 
@@ -84,8 +84,8 @@ static bool is_asleep(const verge_worker *worker) {
 static uint32_t pick(const verge_service *service, bool only_asleep) {
     uint32_t picked = 0;
     uint64_t least = UINT64_MAX;
-    /* Sequentially consistent, like the state: if a joining worker saw no orphans, the thread that pushed them sees the
-     * worker. */
+    /* This load is sequentially consistent, like that of the state. So if a joining worker saw no orphans, a thread
+     * that pushes some later sees the worker. */
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_seq_cst);
     for (uint32_t id = 1; id <= count; id++) {
         const verge_worker *worker = verge__service_seat(service, id);
@@ -191,8 +191,8 @@ void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index,
 
 /* ---- receiving ---- */
 
-/* The new word of a record that this worker takes. A RUNNING record keeps its owner, which handles it when the callback
- * has returned. */
+/* Returns the new word of a record that this worker takes. A RUNNING record keeps its owner, which handles it when the
+ * callback has returned. */
 static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
     switch (verge__word_state(word)) {
     case VERGE__RUNNING_STATE:
@@ -204,7 +204,8 @@ static uint64_t taken_by(const verge_worker *worker, uint64_t word) {
     }
 }
 
-/* T3: makes a record of the inbox this worker's own, or frees it. Returns whether it is SCHEDULED: a pending timer. */
+/* T3: takes a record from the inbox. This worker becomes its owner (exception: taken_by), or frees it. Returns whether
+ * the record is SCHEDULED: a pending timer. */
 bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t index) {
     uint64_t word = verge__word_load(timer);
     do {
@@ -215,7 +216,7 @@ bool verge__worker_take(verge_worker *worker, verge__timer *timer, uint32_t inde
         }
     } while (!verge__word_change(timer, &word, taken_by(worker, word)));
     if (verge__word_state(word) == VERGE__SPENT) {
-        verge__worker_withdraw(worker, timer); /* its place may come up after its last deadline */
+        verge__worker_withdraw(worker, timer); /* it may be filed for a tick after its last deadline */
         verge__worker_free(worker, timer, index);
     }
     return verge__word_state(word) == VERGE__SCHEDULED;
@@ -230,9 +231,9 @@ static void receive_orphans(verge_worker *worker) {
     verge__chain_join(&worker->incoming, table, &chain);
 }
 
-/* Whether a received record is a timer that is too late for its tick: this worker has taken the tick, or it belongs to
- * the wave in progress. Such timers are not filed anew, but stay LINKED, in a chain. Those that are received together
- * run in the order of their deadlines (G5). */
+/* Returns whether a received record is a timer that is too late for its tick: this worker has taken the tick, or the
+ * tick belongs to the wave in progress (pass.c). Such timers are not filed anew, but stay LINKED, in a chain. Those
+ * that are received together run in the order of their deadlines (G5). */
 static bool is_overdue(const verge_worker *worker, verge__timer *timer) {
     return verge__word_state(verge__word_load(timer)) == VERGE__SCHEDULED &&
            verge__worker_is_late(worker, verge__worker_tick(worker, verge__timer_deadline(timer)));

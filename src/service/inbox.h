@@ -7,9 +7,9 @@
  * newest record.
  *
  * Push (release) pairs with take (acquire): the thread that takes a record sees what its pusher wrote. There is no ABA
- * problem, because a take removes all records. Push and take are also sequentially consistent, for the rule "push, then
- * read whether the owner sleeps or has left" against "write that it sleeps or has left, then read the inbox" (park.h,
- * leave.c).
+ * problem, because a take removes all records. Push and take are also sequentially consistent: a thread pushes, then
+ * reads whether the owner sleeps or has left; the owner writes that it sleeps or has left, then reads the inbox. So at
+ * least one of the two sees what the other wrote (park.h, inbox.c).
  */
 #ifndef VERGE_SRC_SERVICE_INBOX_H
 #define VERGE_SRC_SERVICE_INBOX_H
@@ -49,7 +49,7 @@ static inline void verge__chain_append(verge__chain *chain, const verge__table *
     chain->count++;
 }
 
-/* Moves all records of `more` to the end. */
+/* Moves all records of `more` to the end of the chain. */
 static inline void verge__chain_join(verge__chain *chain, const verge__table *table, verge__chain *more) {
     if (more->count == 0) {
         return;

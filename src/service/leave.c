@@ -111,7 +111,7 @@ static void end_running(verge_worker *worker) {
     uint64_t word = verge__word_load(timer);
     uint64_t to = 0;
     do {
-        /* If a thread is writing its deadline, the timer is cancelled, and that thread ends it. */
+        /* If a thread is writing the timer's deadline, the timer is cancelled here, and that thread ends it. */
         bool is_written = (word & VERGE__WRITING) != 0;
         to = is_written ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED | VERGE__QUIT
                         : verge__word_ended(word);
@@ -154,7 +154,7 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->seat_state, VERGE__SEAT_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    /* Send the records to the orphans: this does not take the lock. */
+    /* Worker 0 stands for the orphans. Sending records there does not take the lock. */
     verge__send(service, 0, inbox, 0);
     verge__wake_for_orphans(service);
     if (is_guest) {

@@ -7,7 +7,7 @@
  *
  *   id        of a worker: from 1 to verge__service_seat_count. 0: all threads that are no workers
  *   source    what timers are listed under: a number from 1 to 1023 that stands for a key. The key is the address of a
- *             callback (for a task, of its function) or of a label. Source 0 stands for all keys without a number
+ *             label, of a callback or, for a task, of its function. Source 0 stands for all keys without a number
  */
 #ifndef VERGE_SRC_SERVICE_OBSERVE_H
 #define VERGE_SRC_SERVICE_OBSERVE_H
@@ -65,8 +65,9 @@ bool verge__key_name(uint64_t key, char *name, size_t size);
 /* The source of a timer. If the timer has ended, this may be the source of a later timer with the same record. */
 uint32_t verge__service_source_of(verge_service *service, verge_timer timer);
 
-/* The two steps by which the number of a source becomes free (sources.h). verge__service_source_leave returns false if
- * the key is marked already. verge__service_source_free returns false if a thread has looked for the key since. */
+/* The two steps by which the number of a source becomes free (sources.h). verge__service_source_leave marks the key as
+ * leaving; false: it was marked already. verge__service_source_free frees the number; false: a thread has looked for
+ * the key since the first step. */
 bool verge__service_source_leave(verge_service *service, uint32_t source);
 bool verge__service_source_free(verge_service *service, uint32_t source);
 
@@ -78,18 +79,18 @@ typedef struct verge__source_counts {
     uint64_t time_ns; /* spent in callbacks */
 } verge__source_counts;
 
-/* At each new value of `look`, every worker takes a picture in its next pass. The first value after 0 also wakes the
- * workers. 0: nobody looks any more. */
+/* Tells the workers whether somebody looks. If `look` is 0, nobody does any more. Otherwise it is a new number at each
+ * call: then every worker takes a picture in its next pass. The first number after 0 also wakes the workers. */
 void verge__service_look(verge_service *service, uint64_t look);
 
 /* Makes room for the samples of a worker. False: no memory. */
 bool verge__samples_make(verge_service *service, uint32_t id);
 
-/* Asks for samples: a random one in `weight` events. The weight is a power of two. */
+/* Asks for samples. Of `weight` events, one is sampled, chosen at random. The weight is a power of two. */
 void verge__samples_ask(verge_service *service, uint32_t id, uint32_t weight);
 
 /* verge__samples_count gets what was sampled so far for a source; a sample counts as many times as its weight says.
- * verge__samples_late gets how many of the sampled callbacks began how late, by bucket; each callback counts once.
+ * verge__samples_late gets, for each bucket, how many sampled callbacks began so late; each callback counts once.
  * False: there are no samples, or no memory for those of this source. */
 bool verge__samples_count(verge_service *service, uint32_t id, uint32_t source, verge__source_counts *ret_counts);
 bool verge__samples_late(verge_service *service, uint32_t id, uint32_t source, uint32_t ret_late[]);
@@ -100,7 +101,8 @@ uint64_t verge__late_bound(uint32_t bucket);
 
 /* ---- timers ---- */
 
-/* A timer that is pending. If its record is used for a new timer at this moment, the fields may be of both. */
+/* A timer that is pending. If its record is used for a new timer at this moment, some fields may be those of the new
+ * timer. */
 typedef struct verge__seen_timer {
     verge_timer timer; /* generation and index of the record */
     uint64_t deadline_ns, period_ns;

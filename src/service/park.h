@@ -5,8 +5,8 @@
  * A worker that goes to sleep                        a thread that has something for it
  *   1 s = signal                                       1 push into the inbox
  *   2 wait_until_ns = when it wakes up by itself       2 look at wait_until_ns: if it is later than
- *   3 look into the inbox: if not empty, stay awake      what was pushed needs, wake it:
- *   4 sleep while signal == s, until then                change wait_until_ns to WAKING; if that succeeds,
+ *   3 look into the inbox: if not empty, stay awake      what was pushed needs, wake the worker:
+ *   4 sleep while signal == s, until the time of 2       change wait_until_ns to WAKING; if that succeeds,
  *   5 wait_until_ns = AWAKE                              add 1 to signal, call the wake function,
  *                                                        change wait_until_ns to AWAKE, and tell the kernel
  *
@@ -14,8 +14,8 @@
  * other wrote. A wake between 3 and 4 changes the signal, so 4 does not sleep.
  *
  * In step 3 a worker may also take the records out of the inbox. Then a record keeps it awake only if the record is due
- * before the time of step 2, or if there were more records than the worker handles at once. A record that comes later
- * is pushed after step 2, so its sender sees the time of step 2.
+ * before the time of step 2, or if there were more records than the worker handles at once. A record that step 3 does
+ * not see is pushed after step 2, so its sender sees the time of step 2.
  *
  * While wait_until_ns is WAKING, another thread may be in the user's wake function (verge_worker_begin_wait).
  * verge__park_end waits until that function has returned. After that, the user may free what the function uses. If a
@@ -39,8 +39,8 @@
 /* Steps 1 and 2: writes until when the worker sleeps. */
 void verge__park_say(verge_worker *worker, uint64_t until_ns, uint32_t *ret_signal);
 
-/* After verge__park_say: returns whether the worker may sleep. Looks at the orphans, but not into the worker's
- * inbox. */
+/* Call it after verge__park_say. Returns whether the worker may sleep: there are no orphans (timers without a worker),
+ * and nobody has interrupted the worker, or told it to retire or stop. Does not look into the worker's inbox. */
 bool verge__park_may_sleep(verge_worker *worker);
 
 /* Steps 1 to 3. False: the worker must stay awake. In either case the caller ends with verge__park_end. */

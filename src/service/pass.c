@@ -4,11 +4,11 @@
  * batch at most.
  *
  * Due timers run in waves. A wave first runs the timers that came too late for their tick: those that other threads
- * sent, and then those that were started here. Of those that other threads sent, the ones received at one time are
- * sorted by deadline, and the ones received earlier run first. Then the wave runs the ticks up to the time at which it
- * began. If a callback starts a timer for now or the past, that timer belongs to the next wave. A pass runs callbacks
- * of only one wave. So a timer waits only for timers that were due before it, however many start themselves again, and
- * however small the batch is.
+ * sent, and then those that were started here. Timers from other threads run in the order in which the worker received
+ * them. Those that it received together run in the order of their deadlines. Then the wave runs the ticks up to the
+ * time at which it began. If a callback starts a timer for now or the past, that timer belongs to the next wave. A pass
+ * runs callbacks of only one wave. So a timer waits only for timers that were due before it, however many start
+ * themselves again, and however small the batch is.
  */
 #include <errno.h>
 
@@ -34,8 +34,8 @@ typedef enum verge__fate {
     VERGE__FATE_MOVED, /* its deadline is later now */
 } fate;
 
-/* T4, for a timer whose deadline is being written. The worker does not wait: the writer sends it the timer afterwards.
- * False: *word has changed. */
+/* T4, for a timer whose deadline is being written. The worker does not wait: the writer then sends the timer to the
+ * worker. False: *word has changed. */
 static bool leave_to_writer(verge__timer *timer, uint64_t *word) {
     bool is_on_its_way = (*word & VERGE__LINKED) != 0;
     return is_on_its_way || verge__word_change(timer, word, *word | VERGE__AGAIN);
@@ -147,8 +147,8 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     worker->is_in_callback = true;
     if (watched) {
         atomic_store_explicit(&worker->running_callback, callback, memory_order_relaxed);
-        /* Read the clock: by a published time that is too old, the callback could look stuck at once. 0 would mean that
-         * no callback runs. */
+        /* Read the clock. The published time may be so old that the callback would look stuck at once. 0 would mean
+         * that no callback runs. */
         uint64_t since_ns = verge__service_clock(service);
         atomic_store_explicit(&worker->callback_since_ns, since_ns == 0 ? 1 : since_ns, memory_order_release);
         verge__metronome_want(service);
@@ -166,7 +166,7 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     uint64_t now_ns = verge__service_clock(service);
     verge__histogram_record_once(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
     worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
-    /* The clock may have gone back since another worker took ticks here. */
+    /* The clock may have gone back since another worker took ticks of this one (rescue.c). */
     worker->now_ns = worker->rescued_ns > worker->now_ns ? worker->rescued_ns : worker->now_ns;
     verge__count(&worker->tally.fired, 1);
 }
@@ -281,7 +281,7 @@ static size_t run_due(verge_worker *worker, uint64_t target) {
     size_t budget = NODES_MOVED_AT_ONCE;
     bool is_rest = !begin_wave(worker, target);
     size_t fired = run_wave(worker, target, &budget);
-    if (is_rest && fired == 0 && begin_wave(worker, target)) { /* the wave before had ended */
+    if (is_rest && fired == 0 && begin_wave(worker, target)) { /* nothing was left of the wave before */
         fired = run_wave(worker, target, &budget);
     }
     if (!verge__worker_has_backlog(worker) && worker->calendar.cursor >= target) {
@@ -350,7 +350,7 @@ uint64_t verge_worker_next_wakeup(verge_worker *worker) {
     if (worker == NULL || !verge__worker_is_there(worker)) {
         return VERGE_NEVER;
     }
-    verge__turn_begin(worker); /* it may be called in one of the worker's own callbacks */
+    verge__turn_begin(worker); /* this function may be called in one of the worker's own callbacks */
     uint64_t next_ns = next(worker);
     verge__turn_end(worker);
     return next_ns;
@@ -396,8 +396,8 @@ static void wait_until(verge_worker *worker, uint64_t until_ns) {
     verge__park_end(worker);
 }
 
-/* Returns whether the worker was interrupted, and clears that. This is an exchange, because a plain store could
- * overwrite an interruption unseen. */
+/* Ends an interruption. Returns whether there was one. This is an exchange, because a plain store could overwrite an
+ * interruption unseen. */
 static bool end_interruption(verge_worker *worker) {
     VERGE__STEP("interrupt: end");
     return atomic_exchange_explicit(&worker->is_interrupted, false, memory_order_acq_rel);

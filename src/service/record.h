@@ -11,14 +11,15 @@
  *                          Or no generation is left, and it stays SPENT (free.c)
  *   LINKED      its link is in use: it is in an inbox, on its way there, or in a chain of the worker that took it
  *   WRITING     a thread is writing its deadline; only that thread may end the write
- *   AGAIN       RUNNING: it was reset, and will be scheduled when the callback has returned
- *               SCHEDULED WRITING: it came up while its deadline was being written, so it may be in no wheel; the
- *               writing thread sends it to its owner
+ *   AGAIN       while RUNNING: it was reset, and will be scheduled when the callback has returned
+ *               while SCHEDULED WRITING: it came up during the write, so it may be in no wheel; the writing thread
+ *               sends it to its owner
  *   QUIT        it was cancelled, but RUNNING, WRITING or CLAIMED kept it from ending at once
  *   SHUT        it cannot be reset any more
- *   WAITED      RUNNING: a thread waits for the callback to return; CLAIMED: a reset waits for the claim to be decided
- *   CLAIMED     SCHEDULED: the owner is about to run it, and reads the deadline for the last time. A reset waits until
- *               the claim is decided (a few instructions). Otherwise the reset could return 0 and have no effect
+ *   WAITED      while RUNNING: a thread waits for the callback to return
+ *               while CLAIMED: a reset waits for the claim to be decided
+ *   CLAIMED     while SCHEDULED: the owner is about to run it, and reads the deadline for the last time. A reset waits
+ *               until the claim is decided (a few instructions). Otherwise the reset could return 0 and have no effect
  *   owner       the worker in whose wheel the record is filed. While LINKED, the owner field may be out of date
  *
  * The generation is odd while SCHEDULED or RUNNING. It grows with each start and each end, so a handle fits exactly one
@@ -50,7 +51,7 @@
  *                         not WRITING, CLAIMED, SHUT
  *                       RUNNING WRITING QUIT,      - QUIT                         any
  *                         not SHUT
- *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   beginner       acq_rel  T3 T4
+ *   T11 reset ends      SCHEDULED WRITING          - WRITING - AGAIN; pushed as   resetter       acq_rel  T3 T4
  *                                                    LINKED if it is earlier now,
  *                                                    or was AGAIN; not by owner
  *                       SCHEDULED WRITING QUIT     as T6, T7
@@ -68,7 +69,8 @@
  *                  from that list. Of a FREE record: the thread that moves it to or from the pool.
  *   node.next, node.pprev
  *                  the owner, LINKED or not. When the owner changes, the record is in no wheel: it was taken out of the
- *                  old owner's wheel when that worker left, or by the rescuer, or before it went to the pool.
+ *                  old owner's wheel when that worker left, or by the rescuer (rescue.c), or before it went to the
+ *                  pool.
  *   callback, argument, period, policy, source
  *                  written only before T1, T2. Any thread may read them (atomic). They belong to one timer only if the
  *                  generation is still the same after the reads.
@@ -76,11 +78,11 @@
  * Why T6 may be relaxed. T6 publishes nothing, and reads nothing that another thread has written: the place of a timer
  * in the wheel, and its link if it is not LINKED, belong to the owner. But the owner uses the record again. What it
  * then writes (T1) must come after what other threads did with the timer that has ended: after the deadline that a
- * reset wrote before T11, and after the reads of a query, which ends by changing the word to the same value. Both of
- * these release, and T6 compares the word with the value they stored. All later stores depend on the result of this
- * comparison. No processor makes a store before the branch that it depends on, and no compiler moves a store up over
- * verge__exchange_relaxed. (C11 has no name for this order. An acquire would delay all later loads, which costs a fifth
- * of the time of a start and a cancel.)
+ * reset wrote before T11, and after the reads of a query, which ends by changing the word to the same value. T11 and
+ * that change release, and T6 compares the word with the value that they stored. All later stores depend on the result
+ * of this comparison. No processor makes a store before the branch that it depends on, and no compiler moves a store up
+ * over verge__exchange_relaxed. (C11 has no name for this order. An acquire would delay all later loads, which costs a
+ * fifth of the time of a start and a cancel.)
  *
  * Why a record is in the wheel of its owner or in none. Only its owner files it. The thread that holds the owner's turn
  * takes the record out before the record gets another owner (T3, T12) or none (free.c).
@@ -132,7 +134,7 @@ typedef struct verge__timer {
     _Atomic(void *) argument;
     _Atomic uint64_t period_ns;
     uint32_t link;
-    uint16_t segment;                   /* the segment of the table that the record is in (verge__table_index) */
+    uint16_t segment;                   /* which segment of the table contains the record (verge__table_index) */
     _Atomic uint16_t source_and_policy; /* valid only if period_ns is not 0 (sources.h) */
 } verge__timer;
 
@@ -175,9 +177,9 @@ static inline bool verge__word_change(verge__timer *timer, uint64_t *word, uint6
     return atomic_compare_exchange_strong_explicit(&timer->word, word, to, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* T1, and other changes of a word that only the caller may change. Relaxed: another thread gets the handle from the
- * thread that started the timer, takes the owner's turn, or gets the record from the pool. All three order what was
- * written before. */
+/* T1, and other changes of a word that only the caller may change. Relaxed is enough. Another thread first gets the
+ * handle from the thread that started the timer, takes the owner's turn, or gets the record from the pool. In each
+ * case, it then sees what was written before. */
 static inline void verge__word_publish(verge__timer *timer, uint64_t to) {
     VERGE__STEP("word: publish");
     VERGE__STORE_RELAXED(&timer->word, to);

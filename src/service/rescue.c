@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Workers that are stuck in a callback are reported, and another worker (the rescuer) runs their due timers. While a
- * callback runs, the turn of its worker is laid down. The rescuer takes the turn, takes over the due timers and all
- * records of the stuck worker's inbox, as if they had come through its own inbox, and lays the turn down again. If the
- * callback holds the turn at that moment, the rescuer tries again in its next pass.
+ * callback runs, its worker has laid down the turn: the right to touch that worker's wheel (turn.h). The rescuer takes
+ * the turn, and takes over the due timers and all records of the stuck worker's inbox, as if they had come through the
+ * rescuer's own inbox. Then it lays the turn down again. If the stuck worker holds the turn at that moment, for a call
+ * that the callback makes, the rescuer tries again in its next pass.
  */
 #include "service/park.h"
 #include "service/turn.h"
@@ -16,8 +17,9 @@ static uint64_t stuck_since(const verge_service *service, const verge_worker *wo
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
 }
 
-/* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. In
- * particular, if the report of a later callback is there already, that callback is seen here, and its report stays. */
+/* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. If a
+ * later callback was reported already, the load of reported_since_ns sees that, and so the load of callback_since_ns
+ * sees the later callback. Then nothing is reported, and the later report stays. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
     uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_acquire);
     if (reported_ns == since_ns || atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire) != since_ns ||
@@ -87,7 +89,8 @@ static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__time
     }
 }
 
-/* Moves the late timers, of this wave and the next, and those that are due: a bounded number. */
+/* Moves a bounded number of timers: first the late ones, of this wave and the next (pass.c), and then those that are
+ * due. */
 static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Resetting a timer: T10, T11. The word changes twice, and the deadline is written in between. If a second reset finds
- * one in progress, it has nothing to write: it counts as if it had come just before, and its deadline had been
- * overwritten at once. But if a cancel has come after the first reset began, while the callback runs, the second reset
- * takes that cancel back: the timer runs again, at the deadline of the first one.
+ * a first one in progress, it writes nothing: it counts as if it had come just before the first, and its deadline had
+ * been overwritten at once. But if a cancel has come after the first reset began, while the callback runs, the second
+ * reset takes that cancel back: the timer runs again, at the deadline of the first reset.
  */
 #include <errno.h>
 

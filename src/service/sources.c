@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-/* How many numbers are tried for a key, and how many numbers there are. */
+/* PROBE_COUNT: how many numbers are tried for a key. PLACES: how many numbers there are. */
 enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 };
 
 static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {
@@ -113,8 +113,8 @@ void verge__service_poke(verge_service *service, uint32_t weight) {
     atomic_store_explicit(&service->outside_left, 2 * VERGE__EVENTS_A_POKE, memory_order_relaxed);
 }
 
-/* NULL: scope's thread has not allocated the samples of the worker, or those of this source. Then the event is no
- * sample. */
+/* Returns the samples of a source. NULL: `samples` is NULL, or scope's thread has not allocated those of this source.
+ * Then the event is not counted. */
 static verge__source_samples *samples_of(verge__samples *samples, uint32_t source) {
     return samples == NULL                  ? NULL
            : source == VERGE__SOURCE_OTHERS ? &samples->others

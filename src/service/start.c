@@ -56,7 +56,7 @@ static VERGE__ALWAYS_INLINE bool start_by_short_way(const verge_service *service
                                                     uint64_t deadline_ns, verge_callback callback, void *argument,
                                                     uint32_t source, verge_timer *ret_timer) {
     verge__calendar *calendar = &worker->calendar;
-    uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* beyond the end of time: 0 */
+    uint64_t tick = (deadline_ns + worker->part_mask) >> worker->shift; /* 0 if the sum is beyond the end of time */
     uint32_t free_count = verge__worker_free_count(worker);
     VERGE__INVARIANT(worker->wave_end >= calendar->cursor, "S6: a wave ends at the cursor or later");
     if (VERGE__UNLIKELY(free_count == 0 || tick < worker->wave_end)) {
@@ -128,7 +128,8 @@ static int start_there(verge_service *service, verge_worker *bound, const verge_
     return 0;
 }
 
-/* The time of the window with the most trailing zero bits, so that timers with similar windows run together. */
+/* Returns the time that has the most trailing zero bits of all times in the window, so that timers with similar windows
+ * run together. */
 static uint64_t choose_in_window(const verge_start_options *options) {
     uint64_t room_ns = VERGE_NEVER - 1 - options->deadline_ns;
     uint64_t window_ns = options->window_ns < room_ns ? options->window_ns : room_ns;

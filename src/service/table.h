@@ -8,10 +8,10 @@
  * of pointers. The lower level is allocated as needed.
  *
  * Free records that no worker holds are in the pool, a list under a lock. A worker keeps some free records, and
- * exchanges many at once with the pool. A start on another worker takes a single record from the pool. A worker takes
- * many new records at once, which lie side by side. If the records of two workers alternated in memory, prefetching for
- * one worker would take cache lines from the other. (If they took 128 at once, two workers did 1.6 to 1.95 times the
- * work of one; with 1,024 at once, 2.0 times.)
+ * exchanges many at once with the pool. A timer that is started for another worker gets a single record from the pool.
+ * A worker takes many new records at once, which lie side by side. If the records of two workers alternated in memory,
+ * prefetching for one worker would take cache lines from the other. (When workers took 128 at once, two of them did 1.6
+ * to 1.95 times the work of one; with 1,024 at once, 2.0 times.)
  *
  * Memory order: a record's index reaches another thread in a handle or through an inbox, after the segment's pointers
  * were stored (release). Two counts are stored after that: `known`, of one segment, says how many of its records were
@@ -51,7 +51,7 @@ typedef struct verge__table {
     pthread_mutex_t lock;      /* for pool, pool_count and next */
     uint32_t pool;             /* the first free record of the pool, which is linked to the others */
     _Atomic size_t pool_count; /* also read without the lock */
-    uint32_t next;             /* as `fresh`, under the lock */
+    uint32_t next;             /* the next new index; `fresh` is its copy for all threads */
     _Atomic size_t bytes;
     const verge_allocator *allocator;
 } verge__table;

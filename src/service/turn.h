@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service/turn.h - which thread may touch a worker's own part: the one that holds its turn.
+ * service/turn.h - the turn of a worker. Only the thread that holds the turn may touch the worker's own part: the wheel
+ * and so on.
  *
  * If a service does not watch for stuck callbacks, the worker's thread always holds the turn. Otherwise the thread lays
  * the turn down while a callback runs, and takes it again for each call that the callback makes on this worker:
@@ -9,9 +10,9 @@
  *     LAID -> HELD              verge__turn_try_take    acquire
  *     HELD -> AWAITED           verge__turn_await
  *
- * A rescuer runs no callback while it holds the turn. If the worker's thread finds that a rescuer holds the turn, it
- * changes the turn to AWAITED, and sleeps. If a rescuer finds that the worker's thread holds the turn, it tries again
- * in its next pass.
+ * A rescuer is another worker, which takes the timers of a stuck one (rescue.c). It runs no callback while it holds the
+ * turn. If the worker's thread finds that a rescuer holds the turn, it changes the turn to AWAITED, and sleeps. If a
+ * rescuer finds that the worker's thread holds the turn, it tries again in its next pass.
  */
 #ifndef VERGE_SRC_SERVICE_TURN_H
 #define VERGE_SRC_SERVICE_TURN_H

@@ -38,7 +38,7 @@ static inline bool verge__broadcast_is_wrong(const verge_broadcast *broadcast, c
  * *position is set to the number of the oldest item that is kept. */
 int verge__broadcast_get(const verge_broadcast *broadcast, uint64_t *position, void *ret_item, verge__read_mode mode);
 
-/* Called with the latch held: whether verge__broadcast_get would return -EAGAIN. */
+/* Returns whether verge__broadcast_get would return -EAGAIN. Called with the latch held. */
 static inline bool verge__broadcast_is_seen(const verge_broadcast *broadcast, const uint64_t *position) {
     return *position == broadcast->sent && !broadcast->is_closed;
 }

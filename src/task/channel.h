@@ -2,8 +2,8 @@
 /*
  * task/channel.h - a channel: a ring of items, and the tasks that wait at either end.
  *   H1  a task waits to receive only while the ring is empty, and to send only while it is full.
- * So an item goes straight to a waiting receiver. When an item is taken from a full ring, the item of the first waiting
- * sender takes its room.
+ * So if a task waits to receive, a sent item goes straight to it. If tasks wait to send, and an item is taken from the
+ * ring, the item of the first of these tasks goes there.
  */
 #ifndef VERGE_SRC_TASK_CHANNEL_H
 #define VERGE_SRC_TASK_CHANNEL_H

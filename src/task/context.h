@@ -6,13 +6,13 @@
  *   verge__context_adopt(&loop);                                 the thread's own flow
  *   verge__context_init(&fiber, low, size, function, argument);  a new one; it does not run yet
  *   verge__context_switch(&loop, &fiber);                        runs the fiber; returns when the fiber switches back
- *   verge__context_switch(&fiber, &loop);                        inside it: back, until resumed
- *   verge__context_leave(&fiber, &loop);                         inside it: back, for good
- *   verge__context_deinit(&fiber);                               after that, in the flow that it went back to
+ *   verge__context_switch(&fiber, &loop);                        inside the fiber: back, until resumed
+ *   verge__context_leave(&fiber, &loop);                         inside the fiber: back, for good
+ *   verge__context_deinit(&fiber);                               after that, in the flow to which the fiber went back
  *
  * A suspended context may be resumed by any thread. A switch keeps what a function call keeps: callee-saved registers
  * and the modes of the floating-point unit. The assembly leaves the signal mask of the thread alone; ucontext keeps one
- * for each flow. Unwinding a stack ends at its first frame.
+ * for each flow. Unwinding a stack ends at the first frame of its flow.
  *
  * A function that switches to another context may continue on another thread. So it must not keep the address of a
  * thread-local variable over a switch.
@@ -93,7 +93,7 @@ _Noreturn void verge__context_leave(verge__context *from, verge__context *to);
  * `from` is never resumed. */
 void verge__context_unwound(verge__context *from, verge__context *to);
 
-/* For a context that has left or was unwound, or was never resumed. */
+/* Frees what belongs to a context that has left, was unwound, or was never resumed. */
 void verge__context_deinit(verge__context *context);
 
 /* "assembly" or "ucontext". */

@@ -7,16 +7,17 @@
 
 #include "task/task.h"
 
-/* The runner whose loop the calling thread is in; NULL: none. Never inlined: a task may wake up on another thread. */
+/* Returns the runner whose loop the calling thread is in; NULL: none. It is never inlined: it reads a thread-local
+ * variable, and a task may wake up on another thread (current.c). */
 verge__runner *verge__current_runner(void);
 
 /* The calling task; NULL: the caller is not a task. */
 verge_task *verge__current_task(void);
 
-/* From now on, the calling thread is in the loop of this runner; NULL: of none. */
+/* Notes that from now on the calling thread is in the loop of this runner; NULL: in no loop. */
 void verge__set_current_runner(verge__runner *runner);
 
-/* Has verge__current_runner return NULL in the child of each later fork. -ENOMEM. */
+/* Makes verge__current_runner return NULL in the child of each later fork. Returns 0 or -ENOMEM. */
 int verge__forget_runner_in_child(void);
 
 /* What stands for the calling plain thread as the owner of a mutex. It is odd, so it equals the address of no task. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Says which task has overflowed its stack. The fault is a SIGSEGV at an address in the guard below the stack of the
- * running task. The handler cannot run on that stack, so each worker's thread has an alternate one while it runs tasks.
+ * running task. The handler cannot run on that stack, so each worker's thread has an alternate stack for signals while
+ * it runs tasks.
  *
  * The handler prints a line. It does not end the process: if the program has a handler of its own, this handler calls
  * it. Otherwise this handler restores the default action, and returns. Then the instruction faults again, and the
@@ -102,13 +103,14 @@ static bool is_default(const struct sigaction *action) {
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
-/* Whether the handler is to be installed: if the option asks for it; or in a build with assertions, if the program (or
- * a sanitizer) has no handler of its own. */
+/* Returns whether the handler is to be installed. It is if the option asks for it. In a build with assertions, it also
+ * is if the program (or a sanitizer) has no handler of its own. */
 static bool is_wanted(const verge_runtime *runtime, const struct sigaction *now) {
     return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }
 
-/* Installs the handler, if this runtime wants it. Returns whether the runtime wants it and it is there. */
+/* If this runtime wants the handler, installs it, unless it is there already. Returns true if the runtime wants the
+ * handler and the handler is there. */
 static bool begin_handling(const verge_runtime *runtime) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -145,8 +147,8 @@ static size_t alternate_size(void) {
     return (size + page_size - 1) / page_size * page_size;
 }
 
-/* Gives the thread an alternate stack, unless it has one. If there is no memory for it, an overflow remains a bare
- * SIGSEGV. */
+/* Gives the thread an alternate stack, unless it has one. If there is no memory for it, an overflow ends the process
+ * without the line. */
 static void begin_alternate(verge__overflow_stack *watch) {
     stack_t now;
     if (sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) {

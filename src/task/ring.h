@@ -6,8 +6,9 @@
  *     slots     ... | taken | oldest | ... | newest | free | ...
  *                             ^head                   ^tail          both only grow; a slot is index % VERGE__RING_SIZE
  *
- *   R1  Only the owner writes `tail`, and the slots from tail to head + VERGE__RING_SIZE. It stores a slot before the
- *       tail that includes it (release). So a worker that has read this tail (acquire) reads that slot.
+ *   R1  Only the owner writes `tail`, and the slots from tail to head + VERGE__RING_SIZE. It first stores a slot, and
+ *       then the tail that includes the slot (release). So a worker that has read this tail (acquire) reads the task
+ *       that was stored in the slot.
  *   R2  A worker takes tasks by moving `head` past their slots, by a compare-and-swap. Of all workers that try, one
  *       succeeds, and the tasks between the old and the new head are its own. It reads the slots before the
  *       compare-and-swap. If this succeeds, head has not moved meanwhile. So the owner has not written to these slots
@@ -39,14 +40,15 @@ typedef struct verge__task_ring {
     verge_task *_Atomic slots[VERGE__RING_SIZE];
 } verge__task_ring;
 
-/* How many tasks a ring has, read by any thread. It may be too large: if an old tail is read with a new head, the
- * difference is huge. */
+/* Returns how many tasks a ring has. Any thread may call it. The number may be too large: if an old tail is read with a
+ * new head, tail - head is below 0, and as an unsigned number it is huge. */
 static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     const uint32_t head = atomic_load(&ring->head);
     return atomic_load(&ring->tail) - head;
 }
 
-/* By the owner. False: the ring is full. The tail is stored sequentially consistent: search.h, step 1 on the right. */
+/* Called by the owner. Returns false if the ring is full. The store of the tail is sequentially consistent, because it
+ * is step 1 on the right in search.h. */
 static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *task) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     VERGE__STEP("ring: push");
@@ -59,10 +61,11 @@ static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *tas
     return true;
 }
 
-/* By the owner. NULL: the ring is empty. The compare-and-swap may be relaxed. The owner has written the slot itself.
- * And when a later push writes the slot again, a thief that took from it has read it before: the thief's
- * compare-and-swap (release) comes before the head that the push reads (acquire). This holds even if the owner has
- * moved head in between, as that continues the thief's release sequence. */
+/* Called by the owner. Returns NULL if the ring is empty. The compare-and-swap may be relaxed, for two reasons. The
+ * owner has written the slot itself. And a thief reads a slot before a later push writes it again: the push reads
+ * (acquire) the head that the thief's compare-and-swap has stored (release). If the owner has moved head in between,
+ * the push reads a later head, which is as good: the owner's compare-and-swap continues the thief's release
+ * sequence. */
 static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -77,8 +80,8 @@ static inline verge_task *verge__task_ring_pop(verge__task_ring *ring) {
     return NULL;
 }
 
-/* By another worker: takes the older half, at most VERGE__STEAL_MAX, up to the first that is live. Returns how many. 0:
- * there were none, the first is live, or another worker was faster. */
+/* Called by another worker. Takes the older half of the tasks, at most VERGE__STEAL_MAX, but stops before the first
+ * task that is live. Returns how many it took. 0: there were none, the first is live, or another worker was faster. */
 uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks);
 
 #endif

@@ -23,7 +23,7 @@ static void set_stage(verge_runtime *runtime, verge__runtime_stage stage) {
     (void)pthread_mutex_unlock(&runtime->lock);
 }
 
-/* Tells the thread that started this one whether the runner could be opened, and waits until all threads have told.
+/* Tells the thread that started this one whether the runner could be opened, and waits until all threads have reported.
  * True: the runner is to run. */
 static bool report(verge__runner *runner, int error) {
     verge_runtime *runtime = runner->runtime;
@@ -114,7 +114,7 @@ typedef struct verge__task_run {
     intptr_t result;
 } verge__task_run;
 
-/* Called before the loop of worker 0, which is the only one that can run the task. */
+/* Called before the loop of worker 0. No other worker can run the task. */
 static int spawn_main(verge__task_run *run, verge_task_function function, void *argument) {
     verge_spawn_options options;
     (void)verge_spawn_options_init(&options, sizeof(options));
@@ -215,8 +215,8 @@ static void close_run(verge_runtime *runtime) {
     }
 }
 
-/* A stop ends with the run, unless tasks are left for which it was meant: the run may have failed before it ran
- * them. */
+/* A stop ends with the run. But if tasks are left, the stop stays, for the next run: this run may have failed before it
+ * ran the tasks. */
 static void end_run(verge_runtime *runtime) {
     if (verge__task_count(runtime) == 0) {
         atomic_store(&runtime->is_stopping, false);
@@ -326,7 +326,7 @@ int verge_runtime_add_worker(verge_runtime *runtime, uint32_t *ret_worker_id) {
             atomic_store(&runtime->runners[index]->is_retiring, true);
         }
     }
-    if (error == 0) { /* in virtual time, worker 0 may wait for all runners; otherwise, the others begin to share */
+    if (error == 0) { /* in virtual time, the loop of all runners wakes up; otherwise, the others begin to share */
         verge__alert_all(runtime);
     }
     (void)pthread_mutex_unlock(&runtime->lock);

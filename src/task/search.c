@@ -82,8 +82,8 @@ static uint32_t sum_of_heads(const verge__runner *runner) {
 /*
  * One or two tasks in a ring are left alone at first, since their owner is about to run them. After a nap they are
  * taken. If the ring's head has not moved during the nap, the owner is busy with something else, and this counts as
- * FOUND_MANY: searching pays. If it has moved, these may be two tasks that wait for each other in turn, for which
- * searching does not pay. So this counts as FOUND_FEW, and happens once a nap at most.
+ * FOUND_MANY: searching pays. If the head has moved, these may be two tasks that wait for each other in turn, for which
+ * searching does not pay. This counts as FOUND_FEW, which happens at most once after each nap.
  */
 typedef enum verge__look_result { FOUND_NOTHING, FOUND_FEW, FOUND_MANY } verge__look_result;
 
@@ -114,7 +114,7 @@ static verge__look_result look(verge__runner *runner, bool tries_few) {
     return result;
 }
 
-/* About a microsecond, between two looks, so that the owners of the rings are not slowed down. */
+/* Waits for about a microsecond between two looks, so that the owners of the rings are not slowed down. */
 static void pause_a_little(void) {
     for (int i = 0; i < 32; i++) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -206,7 +206,7 @@ bool verge__park(verge__runner *runner) {
     if (!others_have_tasks(runner) || !begin_search(runner->runtime)) {
         return true;
     }
-    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* it calls itself; nobody else calls anybody now */
+    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* it calls itself: it searches, and no other does */
     return false;
 }
 
@@ -216,8 +216,8 @@ void verge__unpark(verge__runner *runner) {
     if ((before & parked_bit(runner)) == 0) {
         runner->search.is_mine = true;
         runner->search.has_napped = false;
-        /* A wrong sum, as if the heads of the other rings had moved: a runner that was called naps before it parks, so
-         * that it is not called for nothing again. */
+        /* Store a wrong sum, as if the heads of the other rings had moved. So if this runner finds nothing, it naps
+         * before it parks, and is not called for nothing again at once. */
         runner->search.heads = sum_of_heads(runner) - 1;
     }
 }

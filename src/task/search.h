@@ -26,10 +26,11 @@
  *   Q1  Assume that a runner has pushed a task, and sees no runner parked and none searching (2, 3 on the right). Then
  *       a runner that parks later sees the task (6 on the left): it sets its bit after the push, or else the pushing
  *       runner would have seen the bit.
- *   Q2  Assume that the pushing runner sees that another one searches. That one looks into the rings again after it has
- *       stopped searching (3, and 5 before 6), unless yet another runner searches by then. If it finds something in 6,
- *       it searches again. If it gets other work first, or retires, that ends the search, and 3 calls another runner.
- *       So while a task waits in a ring, a runner searches, or none is parked.
+ *   Q2  Assume that the pushing runner sees that another one searches. The searching runner looks into the rings again
+ *       after it has stopped searching (in 3; in 6, after 5). If it finds something in 3, it calls a parked runner; in
+ *       6, it searches again. If yet another runner searches by then, it does neither. A runner that gets other work
+ *       while it searches, or retires, also ends its search with 3. So while a task waits in a ring, a runner searches,
+ *       or none is parked.
  *   Q3  At most one runner searches: is_searching is set by a runner for itself, or by one for the runner that it calls
  *       (4, 5 on the right; in 6 on the left, a runner calls itself). It is cleared by the runner that searches, or by
  *       one that found nobody to call (6 on the right). Only one runner can take a given bit out of `parked`. So a
@@ -45,15 +46,14 @@
  * The cost of a search is bounded. If recent searches found many tasks, it looks up to 17 times, about a microsecond
  * apart; otherwise once. After a nap (see below), it looks once more. It leaves a queue of one or two tasks alone,
  * since their owner usually runs them soon. If it finds nothing, but the others are busy (their heads move) or have
- * tasks, the runner naps: it sleeps for 50 us to 1.6 ms. During the nap it is still the one that searches, so it is not
- * called for nothing. After the nap it also takes from queues of one or two tasks, and from inboxes. If no head has
- * moved and the others have no tasks, it parks, and does nothing until it is called.
+ * tasks, the runner naps: it sleeps for 50 us to 1.6 ms. During the nap it is still the one that searches, so runners
+ * that push tasks call nobody. After the nap it also takes from queues of one or two tasks, and from inboxes. If no
+ * head has moved and the others have no tasks, it parks, and does nothing until it is called.
  */
 #ifndef VERGE_SRC_TASK_SEARCH_H
 #define VERGE_SRC_TASK_SEARCH_H
 
-/* The right side from step 3; verge__offer is the right side from step 2. The calling thread has put a task into a
- * ring, or leaves one there and runs another. */
+/* Does the steps on the right from 3 on, for verge__offer. */
 void verge__offer_slowly(verge_runtime *runtime);
 
 static inline bool verge__anyone_parked(const verge_runtime *runtime) {
@@ -66,6 +66,8 @@ static inline bool verge__anyone_parked(const verge_runtime *runtime) {
     return false;
 }
 
+/* Does the steps on the right from 2 on. The calling thread has put a task into a ring, or leaves one there and runs
+ * another. */
 static inline void verge__offer(verge_runtime *runtime) {
     VERGE__STEP("search: offer");
     if (!atomic_load(&runtime->is_searching) && verge__anyone_parked(runtime)) {
@@ -83,8 +85,8 @@ bool verge__park(verge__runner *runner);
 /* Step 8 on the left. */
 void verge__unpark(verge__runner *runner);
 
-/* Step 3 on the left, if the runner searches; otherwise nothing. Also called when a runner that searches gets work of
- * its own, retires or ends. */
+/* If the runner searches, does step 3 on the left. Also called when a runner that searches gets work of its own,
+ * retires or ends. */
 void verge__search_end(verge__runner *runner);
 
 #endif

@@ -62,17 +62,18 @@ static verge_case *case_at(const verge__selection *selection, uint32_t rank) {
  * list_at are offsets in its object.
  */
 typedef struct verge__case_type {
-    /* Whether the arguments of the case make sense: 0, -EINVAL, -EPERM. */
+    /* Returns 0 if the arguments of the case make sense, else -EINVAL or -EPERM. */
     int (*check)(verge__selection *selection, const verge_case *one);
 
-    /* Makes the call if it need not wait. True: it did, and the result of the case is set. */
+    /* Makes the call of the case, if this call need not wait. True: the call was made, and the result of the case is
+     * set. */
     bool (*happens)(const verge__selection *selection, verge_case *one, uint64_t now_ns);
 
-    /* When the case happens; VERGE_NEVER: at no time. */
+    /* Returns the time at which the case happens; VERGE_NEVER: at no time. */
     uint64_t (*time)(const verge_case *one);
 
     size_t latch_at;
-    size_t list_at; /* not of a join: a task has room for one joiner, which is no list */
+    size_t list_at; /* unused by a join: a task has one joiner, and no list of them */
 
     /* With the latch held: whether the call would have to wait. */
     bool (*must_wait)(const verge__selection *selection, const verge_case *one);
@@ -81,14 +82,14 @@ typedef struct verge__case_type {
      * the caller must deliver it. This field is NULL for a condition, which always has to wait. */
     int (*make_call)(const verge__selection *selection, const verge_case *one, verge_task **ret_woken);
 
-    /* With the latch held. NULL: the case has no list. */
+    /* With the latch held: adds the waiter to the list. NULL: the case has no list. */
     void (*join_list)(const verge_case *one, verge__waiter *waiter);
 
-    /* With the latch held. The waiter may have left the list already. */
+    /* With the latch held: takes the waiter out of the list, if it is still there. */
     void (*leave_list)(const verge_case *one, verge__waiter *waiter);
 
-    /* Without the latch, after a call that returned 0 or a waiter that was granted: returns the result of the case.
-     * NULL: there is nothing left to do. */
+    /* Without the latch, if make_call has returned 0 or the waiter was granted: completes the case, and returns its
+     * result. NULL: there is nothing left to do. */
     int (*finish)(const verge_case *one);
 } verge__case_type;
 
@@ -116,7 +117,7 @@ static int finish(const verge_case *one, int result) {
     return result == 0 && type_of(one)->finish != NULL ? type_of(one)->finish(one) : result;
 }
 
-/* `happens` of all cases with a list. */
+/* This is `happens` for all cases with a list. */
 static bool call_at_once(const verge__selection *selection, verge_case *one, uint64_t now_ns) {
     const verge__case_type *type = type_of(one);
     uint32_t *latch = latch_of(one);
@@ -395,7 +396,8 @@ static bool join_all(verge__selection *selection) {
     return waits;
 }
 
-/* The waiters are in the lists of the conditions by now, so the next holder of the mutex finds them. */
+/* Unlocks the mutex of the conditions, if there is one. The waiters are in their lists by now, so the next holder of
+ * the mutex finds them. */
 static void give_mutex_up(verge__selection *selection) {
     VERGE__STEP("select: joined");
     if (selection->mutex != NULL) {

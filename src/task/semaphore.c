@@ -20,10 +20,10 @@ typedef struct verge__fair_queue {
     uint32_t *latch;
     void *object;
     unsigned awaits; /* what waiting tasks await (verge__awaited), for dumps */
-    bool (*try_take)(void *object, const verge__waiter *waiter); /* with the latch held: false if it has to wait */
+    bool (*try_take)(void *object, const verge__waiter *waiter); /* with the latch held. False: the waiter must wait */
 } verge__fair_queue;
 
-/* Grants what is available to the first waiters. With the latch held. */
+/* Grants what is available to the first waiters. Called with the latch held. */
 static void grant_all_possible(const verge__fair_queue *queue, verge__task_queue *granted) {
     verge__waiter *first; /* never that of a select, so it can always be granted */
     while ((first = verge__waiters_first(queue->waiting)) != NULL && queue->try_take(queue->object, first)) {
@@ -40,7 +40,8 @@ static void grant_and_unlock(const verge__fair_queue *queue) {
     verge__deliver_all(&granted);
 }
 
-/* Called with the latch held; releases it. */
+/* Takes what the waiter wants. If it is not available, or others wait already, waits in the queue. Called with the
+ * latch held; releases it. */
 static int take_in_order(const verge__fair_queue *queue, verge__waiter *waiter, uint64_t deadline_ns) {
     if (queue->waiting[0] == NULL && queue->try_take(queue->object, waiter)) {
         verge__unlock(queue->latch);

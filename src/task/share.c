@@ -2,7 +2,7 @@
 /*
  * The ready tasks of a runner that shares them, and how a task gets to another runner (J7).
  *
- *     handed_over    the task that waited for the end of a task (join, group), which has just ended: it runs next
+ *     handed_over    a task that was woken by the end of the task that ran last (join, group): it runs next
  *     ready          pinned tasks
  *     ring           the oldest of the others (ring.h)
  *     overflow       the rest, under overflow_latch; empty unless the ring was full
@@ -51,7 +51,7 @@ static void put_overflow(verge__runner *runner, verge_task *task) {
 
 /* What made a task ready decides when it is offered to other runners:
  *   - a running task: at once, because that task may run for long;
- *   - the loop, before it runs tasks: when it begins to run them (verge__offer_rest);
+ *   - the runner's loop, before it runs tasks: when it begins to run them (verge__offer_rest);
  *   - the end of a task (`running` is NULL between two tasks): not at all. The ready task waited for the end of that
  *     task (join, group), and runs next on this runner. */
 void verge__share(verge__runner *runner, verge_task *task) {
@@ -91,7 +91,8 @@ static verge_task *pop_ring(verge__runner *runner) {
             (void)has_room;
         }
         task = verge__task_ring_pop(&runner->ring);
-        if (!runner->offers_later && verge__has_shared(runner)) { /* for a moment, nobody has seen these tasks */
+        /* Between overflow and ring, no other runner could see these tasks. */
+        if (!runner->offers_later && verge__has_shared(runner)) {
             verge__offer(runner->runtime);
         }
     }
@@ -132,7 +133,7 @@ verge_task *verge__take_shared(verge__runner *runner, const verge_task *self) {
 
 /* ---- to another runner ---- */
 
-/* Makes the task one of the calling runner, which has the task for itself (J1). */
+/* Makes the task one of the calling runner. This runner has the task for itself (J1). */
 static void adopt(verge__runner *runner, verge_task *task) {
     verge__runner *home = atomic_load(&task->runner);
     verge__end_io_timer(task);
@@ -183,7 +184,7 @@ bool verge__steal(verge__runner *runner, verge__runner *victim) {
         if (verge__may_be_taken(victim, task)) {
             adopt_and_share(runner, task);
             any = true;
-        } else { /* R3: it has yielded, and its thread has not left its stack */
+        } else { /* R3: the thread that ran it may still be on its stack */
             verge__post(task);
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* task/share.h - the queues of ready tasks: that of a runner alone, and those that runners share (J7 in task.h). */
+/* task/share.h - the queues of ready tasks: the one that only its runner uses, and those from which other runners may
+ * take tasks (J7 in task.h). A runner shares if other runners may take its tasks. */
 #ifndef VERGE_SRC_TASK_SHARE_H
 #define VERGE_SRC_TASK_SHARE_H
 
@@ -11,7 +12,7 @@
 /* For a runner that shares, by its own thread: puts a ready task into one of the runner's queues (share.c). */
 void verge__share(verge__runner *runner, verge_task *task);
 
-/* For a runner that shares, by its own thread: as verge__runner_pop. */
+/* For a runner that shares, by its own thread: takes out the next task, for verge__runner_pop. */
 verge_task *verge__take_shared(verge__runner *runner, const verge_task *self);
 
 /* Whether the runner has tasks in its ring or its overflow. */
@@ -21,15 +22,15 @@ bool verge__has_shared(const verge__runner *runner);
  * there is none. */
 verge_task *verge__take_ready(verge__runner *runner);
 
-/* The runner begins to run tasks. It offers its shared tasks to others: those that it has now, and each one that it
- * adds in this round. */
+/* Call it when the runner begins to run tasks. Offers the tasks that others may take: now those that are there, and
+ * then each task that the runner adds in this round. */
 void verge__offer_rest(verge__runner *runner);
 
 /* Takes over a task that the calling runner has claimed, if it may (J7). True: it did, and the caller pushes the
  * task. */
 bool verge__take_over(verge__runner *runner, verge_task *task);
 
-/* Takes ready tasks of another runner, and makes them its own. False: it took none. */
+/* Takes ready tasks of another runner, and makes them tasks of the calling runner. False: it took none. */
 bool verge__steal(verge__runner *runner, verge__runner *victim);
 
 /* As verge__steal, for tasks in the inbox of the other runner. */
@@ -41,9 +42,10 @@ static inline bool verge__may_go_elsewhere(const verge__runner *runner, const ve
            atomic_load(&task->state) == VERGE__TASK_READY;
 }
 
-/* Whether other runners may take this task of the runner now. Only runners that share set is_live. A runner sets
- * `shares` (release) between two tasks. So if `shares` is seen set (acquire), every task that ran before, without
- * is_live, has left its stack. */
+/* Whether other runners may take this task of the runner now. Only runners that share set is_live. So a task that ran
+ * before its runner shared has no is_live, even while the runner is on its stack. But the runner sets `shares`
+ * (release) between two tasks. So a thread that reads `shares` as true (acquire) knows that the runner has left the
+ * stacks of all such tasks. */
 static inline bool verge__may_be_taken(const verge__runner *runner, const verge_task *task) {
     return verge__may_go_elsewhere(runner, task) && !verge__context_is_live(&task->context);
 }

@@ -12,10 +12,10 @@
 #include "base/assert.h"
 
 /*
- * If valgrind's header was there at compile time, valgrind is told about each stack. Otherwise it would take a switch
- * for a very large frame, and complain about reads in it. A stack is never unregistered: if its memory becomes another
- * stack, that one is registered as well, and the last registration counts. Without valgrind, this costs a few
- * instructions for each stack.
+ * If valgrind's header was there at compile time, valgrind is told about each stack. Otherwise valgrind would treat a
+ * switch to another stack as a very large frame, and complain about reads there. A stack is never unregistered: if its
+ * memory becomes another stack, that one is registered as well, and the last registration counts. Without valgrind,
+ * this costs a few instructions for each stack.
  */
 #if defined(VERGE_VALGRIND) && VERGE_VALGRIND
 #include <valgrind/valgrind.h>
@@ -23,7 +23,7 @@
 #define VALGRIND_STACK_REGISTER(low, high) ((void)(low), (void)(high))
 #endif
 
-/* Since Linux 6.13; the headers may be older than the kernel. */
+/* MADV_GUARD_INSTALL of Linux 6.13. It is defined here because the headers may be older than the kernel. */
 enum { ADVICE_GUARD_INSTALL = 102 };
 
 /*
@@ -87,8 +87,8 @@ static int install_guard(verge__stack_store *store, char *guard) {
     return mprotect(guard, store->guard_size, PROT_NONE) == 0 ? 0 : -ENOMEM;
 }
 
-/* How many bytes at the top of a stack were touched since its memory was last given back, in whole pages. Adds to
- * *resident_bytes how many of them are in memory. */
+/* Returns how many bytes at the top of a stack were touched since its memory was last given back, in whole pages. Adds
+ * to *resident_bytes how many bytes of the stack are in memory. */
 static size_t touched_bytes(const verge__stack_store *store, char *low, size_t *resident_bytes) {
     enum { BATCH_PAGES = 512 };
     unsigned char present[BATCH_PAGES];

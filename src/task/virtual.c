@@ -3,9 +3,9 @@
  * Virtual time. The calling thread steps all runners, in the order of their indexes, until none has anything to do.
  * Then it moves the clock to the next deadline. All runners share one reactor, and this loop waits only there.
  *
- * Without a deadline to move to, and without I/O, only another thread could wake a task. If the process has none, the
- * loop ends. If it has one, that thread may end later without having woken a task. So the loop looks again from time to
- * time.
+ * Without a deadline to move to, and without I/O, only another thread could wake a task. If the process has no other
+ * thread, the loop ends. If it has one, this thread may end later without having woken a task. So the loop looks again
+ * from time to time.
  */
 #include "base/step.h"
 #include "base/thread.h"
@@ -127,9 +127,9 @@ static uint32_t count_own_threads(verge_runtime *runtime) {
     return 1 + pool_count + observer_is_own;
 }
 
-/* Whether nothing can wake a task any more, if there is no deadline to move to: no I/O is pending, and no other thread
- * is left. The threads are counted first, and then their work is looked for: so what a thread did before it ended is
- * seen. The stores of set_waiting keep the two in this order. */
+/* Called when there is no deadline to move to. Returns true if nothing can wake a task any more: no I/O is pending, and
+ * no other thread is left. The threads are counted first, and then their work is looked for. So the work of a thread
+ * that has ended is seen. The stores of set_waiting keep the two in this order. */
 static bool nothing_can_come(verge_runtime *runtime, const struct verge__reactor *reactor) {
     if (reactor->pending_count != 0 || !verge__thread_count_is(count_own_threads(runtime))) {
         return false;

@@ -116,9 +116,10 @@ static void uncount_timer(const verge_task *task) {
     }
 }
 
-/* J3. If the timer is on the calling thread's worker, its callback cannot be running now. If the timer is on another
- * worker, because the task has moved or is being taken, the callback may be running. Then a cancel is not enough: the
- * callback may be about to reset its timer (on_operation_time), and the timer would be pending again. */
+/* Ends a timer. Afterwards its callback does not touch the task (J3). If the timer is on the calling thread's worker,
+ * its callback cannot be running now. If the timer is on another worker, because the task has moved or is being taken,
+ * the callback may be running. Then a cancel is not enough: the callback may be about to reset its timer
+ * (on_operation_time), and the timer would be pending again. */
 static void end_timer(verge_task *self, verge_timer timer) {
     int verdict = verge_service_cancel(self->runtime->service, timer);
     if (verdict == VERGE_RUNNING) {
@@ -256,7 +257,7 @@ static int attempt_on_a_thread(verge_task *self, struct verge__operation *operat
     const int error = is_over(self, deadline_ns)
                           ? verge__blocking_regardless(self, attempt, operation, awaits, awaited)
                           : verge__blocking_until(self, attempt, operation, awaits, awaited, deadline_ns);
-    if (error == -ETIMEDOUT || error == -ECANCELED) { /* N2: a part may have been transferred without the thread */
+    if (error == -ETIMEDOUT || error == -ECANCELED) { /* N2: a part may have been transferred before */
         return operation->progress != 0 ? (int)operation->progress : verge__count_if_timeout(error);
     }
     if (error != 0) {
@@ -280,11 +281,11 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
 /*
  * Many operations have a deadline, but few deadlines come. So a task keeps its timer from one operation to the next. A
  * later deadline is only stored. When the timer runs too early for that deadline, it is reset to that deadline.
- *   J6  While the task is in I/O with a deadline, io_timer runs at io_timer_ns <= io_deadline_ns, until it cancels the
- *       operation. The runner's thread starts the timer and runs it. A task that moves has no such timer: the thread
- *       that moves the task has ended the timer, and its callback has returned (end_timer). Only the thread that has
- *       the task (J1) writes io_timer. It touches io_timer_ns, io_deadline_ns and io_error only while the timer cannot
- *       run: on the thread that runs the timer, or after the timer has ended.
+ *   J6  While the task is in I/O with a deadline, io_timer is due at io_timer_ns <= io_deadline_ns, until the timer
+ *       cancels the operation. The runner's thread starts the timer and runs it. A task that moves has no such timer:
+ *       the thread that moves the task has ended the timer, and its callback has returned (end_timer). Only the thread
+ *       that has the task (J1) writes io_timer. It touches io_timer_ns, io_deadline_ns and io_error only while the
+ *       timer cannot run: on the thread that runs the timer, or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -334,8 +335,9 @@ static void disarm(verge_task *self) {
     }
 }
 
-/* Whether an operation must be told that its task is cancelled or its deadline has passed. io_uring tries operations on
- * sockets before it looks at their cancellation. It might not even begin other operations (N3). */
+/* Whether an operation must be told that its task is cancelled or its deadline has passed. Operations on sockets, and
+ * polls, need not be told: io_uring tries them before it looks at their cancellation. It might not even begin any other
+ * operation, although N3 demands a try. */
 static bool must_know_if_over(const struct verge__operation *operation) {
     switch ((enum verge__operation_kind)operation->kind) {
     case VERGE__ACCEPT:
@@ -419,8 +421,8 @@ void verge__io_end(verge_task *self) {
     }
 }
 
-/* The first of several operations that is done cancels the others. True: some are pending. The task goes on when all
- * are done, since the kernel uses their memory until then. */
+/* Called when one of several operations is done. The first one cancels the others. Returns whether some are still
+ * pending. The task goes on when all are done, since the kernel uses their memory until then. */
 static bool others_are_pending(verge__runner *runner, struct verge__operation *done, struct verge__operation *all) {
     done->owner = NULL;
     for (const struct verge__operation *one = all; one != NULL; one = one->sibling) {
@@ -447,7 +449,7 @@ void verge__operation_done(verge__runner *runner, struct verge__operation *opera
     uint8_t state = VERGE__TASK_IN_IO;
     if (atomic_compare_exchange_strong(&task->state, &state, VERGE__TASK_READY)) {
         verge__runner_push(runner, task);
-    } else { /* another thread has claimed it, and delivers it: verge__io_cancel makes it READY */
+    } else { /* another thread has claimed the task, and delivers it: then verge__io_cancel makes it READY */
         VERGE__INVARIANT(state == VERGE__TASK_IO_CANCEL, "J4: a task that has an operation waits for it");
     }
 }

@@ -13,9 +13,10 @@
 struct verge__operation;
 
 /*
- * Every call that may wait begins with this, except those of I/O, which count in wait.c. If none of a task's calls has
- * to wait, the task yields after a number of them in a row, so that others run. A call with a deadline of 0 does not
- * count, and does not yield. Returns the calling task; NULL: a plain thread calls.
+ * Every call that may wait begins with this function. It counts calls in a row that need not wait. After a number of
+ * them the task yields, so that other tasks run. A call with a deadline of 0 does not count, and does not yield. (Calls
+ * of I/O do not begin with this function: wait.c counts them when they are done at once.) Returns the calling task;
+ * NULL: a plain thread calls.
  */
 verge_task *verge__begin_call(uint64_t deadline_ns);
 
@@ -37,13 +38,14 @@ void verge__wait_begin(verge_task *self);
 typedef enum verge__wait_mode { VERGE__WAIT, VERGE__WAIT_REGARDLESS } verge__wait_mode;
 
 /*
- * Waits until woken: 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-EINVAL, -ENOMEM). Whatever it returns,
- * the caller first checks whether it was given what it waited for. REGARDLESS: there is no deadline, and an earlier
- * cancellation does not count. A cancellation during the wait still wakes the task, so the caller waits in a loop.
+ * Waits until the task is woken. Returns 0, -ETIMEDOUT, -ECANCELED, or what kept it from waiting (-EINVAL, -ENOMEM).
+ * Whatever it returns, the caller first checks whether it was given what it waited for. REGARDLESS: there is no
+ * deadline, and an earlier cancellation does not count. A cancellation during the wait still wakes the task, so the
+ * caller waits in a loop.
  */
 int verge__wait(verge_task *self, uint64_t deadline_ns, verge__wait_mode mode);
 
-/* Call it instead of verge__wait if the task need not wait any more. If it was woken meanwhile, other tasks run
+/* Call it instead of verge__wait if the task need not wait any more. If the task was woken meanwhile, other tasks run
  * first. */
 void verge__wait_end(verge_task *self);
 
@@ -69,12 +71,12 @@ int verge__wait_for_operation(verge_task *self, struct verge__operation *operati
 
 /*
  * For select, which waits for one of several operations, or to be woken. Submits the operations. Then the task can be
- * woken, as after verge__wait_begin. Waking it cancels the operations, and so does the first of them that is done.
- * True: all are pending. False: one was done at once, and those after it are not submitted.
+ * woken, as after verge__wait_begin. If the task is woken, the operations are cancelled. If one of them is done first,
+ * the others are cancelled. True: all are pending. False: one was done at once, and those after it are not submitted.
  */
 bool verge__io_begin(verge_task *self, struct verge__operation *operations, size_t count);
 
-/* Waits until all operations are done: 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. */
+/* Waits until all operations are done. Returns 0, -ETIMEDOUT, -ECANCELED or what kept it from waiting. */
 int verge__io_wait(verge_task *self, uint64_t deadline_ns);
 
 /* Cancels the operations, and waits until all are done. */
@@ -83,7 +85,7 @@ void verge__io_end(verge_task *self);
 /* Cancels the timer that the task keeps for its operations (J6). */
 void verge__end_io_timer(verge_task *task);
 
-/* The loop calls this: an operation is done. */
+/* The loop of the runner calls this when an operation is done. */
 void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
 
 /* Called on the task's runner, for a task in IO_CANCEL that was claimed there or has come through the inbox. Cancels

@@ -16,8 +16,8 @@
  *       and nothing after it gave up.
  *   V2  Before a select returns, it takes the latch of every list that it has joined, and leaves the list. There it
  *       also sees what its chosen waiter was given under that latch (J2).
- * A waiter that waits for one thing only has no choice. If it is given something just when it gives up, it keeps that:
- * it looks under the latch before it returns.
+ * A waiter that waits for one thing only has no choice. If it is given something just when its call gives up, the call
+ * succeeds after all: it looks at the waiter, under the latch, before it returns.
  */
 #ifndef VERGE_SRC_TASK_WAITERS_H
 #define VERGE_SRC_TASK_WAITERS_H
@@ -30,10 +30,12 @@ typedef struct verge__waiter {
     verge__link link;
     verge_task *task;      /* NULL: a plain thread waits */
     verge__choice *choice; /* of a select; NULL: the waiter waits for one thing only */
-    void *item;            /* of a channel or broadcast; the future owner of a mutex, or writer of a read-write lock */
+    /* Channel, broadcast: the item that is sent, or the memory for the received one. Mutex: the future owner.
+     * Read-write lock: the future writer; NULL: the waiter wants to read. */
+    void *item;
     union {
-        uint32_t amount;    /* of a semaphore */
-        uint64_t *position; /* of a broadcast */
+        uint32_t amount;    /* semaphore: how much it wants */
+        uint64_t *position; /* broadcast: the reader's position */
     };
     _Atomic uint32_t is_woken; /* set to wake a plain thread */
     bool is_listed;
@@ -41,8 +43,8 @@ typedef struct verge__waiter {
     bool is_closed;  /* it will never get what it waits for */
 } verge__waiter;
 
-/* plain.c: the calling thread sleeps until its waiter is woken: 0 or -ETIMEDOUT. The deadline is on the monotonic
- * clock. */
+/* Lets the calling plain thread sleep until its waiter is woken. Returns 0 or -ETIMEDOUT. The deadline is on the
+ * monotonic clock (plain.c). */
 int verge__plain_wait(verge__waiter *waiter, uint64_t deadline_ns);
 void verge__plain_wake(verge__waiter *waiter);
 
@@ -70,7 +72,7 @@ static inline bool verge__choose(verge__waiter *waiter) {
     return waiter->choice == NULL || atomic_compare_exchange_strong(&waiter->choice->made_for, &none, waiter);
 }
 
-/* Takes out the first waiter that may still be given something. NULL: there is none. */
+/* Takes out the first waiter that may still be given something, and all waiters before it. NULL: there is none. */
 static inline verge__waiter *verge__waiters_take_first(void **ends) {
     verge__waiter *waiter;
     do {
@@ -99,7 +101,8 @@ static inline verge_task *verge__grant(verge__waiter *waiter) {
     return verge__wake_waiter(waiter);
 }
 
-/* As verge__grant, for several waiters: adds the task to a queue, which verge__deliver_all delivers. */
+/* As verge__grant, but adds the task to a queue. With it, a caller grants several waiters, and then calls
+ * verge__deliver_all. */
 static inline void verge__grant_into(verge__task_queue *granted, verge__waiter *waiter) {
     verge_task *task = verge__grant(waiter);
     if (task != NULL) {
@@ -156,7 +159,8 @@ static inline int verge__wait_once(void **ends, uint32_t *latch, verge__waiter *
 }
 
 /* As verge__wait_once, but the waiter is in no list afterwards. With a deadline of 0 or VERGE_REGARDLESS it does not
- * wait. Returns 0 if the waiter was granted, -EPIPE if it was closed, and otherwise why the wait ended. */
+ * wait. Returns 0 if the waiter was granted, -EPIPE if it was closed, and otherwise why the wait ended or was
+ * refused. */
 static inline int verge__wait_in(void **ends, uint32_t *latch, verge__waiter *waiter, uint64_t deadline_ns) {
     const int error = verge__why_not_wait(waiter->task, deadline_ns);
     if (error != 0) {

@@ -7,13 +7,14 @@
 
 #include "task/task.h"
 
-/* Claims a task, if it waits. True: the caller must deliver the task now, and its wait returns `reason`. But if the
- * task is in I/O, to deliver it means to cancel the operation, and the operation decides what the call returns. False:
- * the task did not wait, or it is being moved to another runner: then the thread that moves it delivers it. */
+/* Claims a task, if it waits. True: the caller must deliver the task now, and the task's wait returns `reason`. But if
+ * the task is in I/O, to deliver it means to cancel the operation, and the operation decides what the task's call
+ * returns. False: the task did not wait; or it is being moved to another runner, and the thread that moves the task
+ * delivers it. */
 bool verge__claim(verge_task *task, int reason);
 
-/* Puts a task that was claimed into a queue: that of the calling runner, if that may take the task over (J7), otherwise
- * that of the task's own runner. */
+/* Puts a task that was claimed into a queue of the calling runner, if this runner may take the task over (J7),
+ * otherwise of the task's own runner. */
 void verge__deliver(verge_task *task);
 
 /* Puts a task that was claimed, or is new, into a queue of its own runner. `here` is the calling runner, or NULL. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handing out due timers. poll fills an array, and run calls a function. Both use the same code, one timer at a time.
- * After each timer, the wheel is in the same state as a wheel with a backlog. So the function of a run may do anything
- * with the wheel, except destroy it. Timers that the function sets for the past are deferred to the end of the run.
- * Otherwise a run might never end.
+ * After each timer, the wheel is as after a poll with a limit: it may have a backlog, and any call is allowed. So the
+ * function of a run may do anything with the wheel, except destroy it. Timers that the function sets for the past are
+ * deferred to the end of the run. Otherwise a run might never end.
  */
 #include "base/probes.h"
 #include "wheel/wheel_internal.h"
@@ -26,15 +26,15 @@ void verge__wheel_set_short_reach(verge_wheel *wheel) {
                     wheel->past == NULL && wheel->deferred == NULL && verge__order_is_empty(wheel->order) &&
                     (wheel->order == NULL || wheel->runs == 0);
     /* Quiet polls move the cursor, and leave short_reach as it is. They stop at the middle of time: up to there, cursor
-     * + short_reach is not beyond the end of time. Where the short ways do not apply, they stop at the end of time. */
+     * + short_reach is not beyond the end of time. If the short ways do not apply, quiet polls stop at that end. */
     uint64_t quiet_end = is_short ? middle : wheel->geometry.end_tick;
     calendar->quiet_until = quiet_end < calendar->quiet_until ? quiet_end : calendar->quiet_until;
     uint64_t reach = wheel->geometry.reach < middle ? wheel->geometry.reach : middle;
     wheel->short_reach = is_short && !has_cap ? reach : 0;
     uint64_t end =
         calendar->cursor + reach < wheel->geometry.end_tick ? calendar->cursor + reach : wheel->geometry.end_tick - 1;
-    /* While a tick is handed out, no node keeps its place. Otherwise a node in the slot of the tick that is idle, or
-     * whose timer was moved later, would look like a backlog. */
+    /* While a tick is handed out, no node keeps its place. Otherwise an idle node in the slot of the tick, or the node
+     * of a timer that was moved later, would look like a backlog. */
     bool is_between = is_short && !verge__calendar_has_due(calendar);
     wheel->keep_end_ns = is_between && calendar->has_places ? (end << calendar->shift) - calendar->bias_ns : 0;
     wheel->idle_limit = is_between && !has_cap ? verge__idle_max : 0;
@@ -117,9 +117,9 @@ static VERGE__ALWAYS_INLINE bool hand_out_any(verge_wheel *wheel, verge__handout
     return true;
 }
 
-/* The next step of an ordered wheel, for what is past or for the tick. It is one step of a merge; or the first sorted
- * timer is handed out; or one more node comes up, and joins the sort if it is due; or, after the last node, the next
- * merge begins. False: nothing is left. */
+/* The next step of an ordered wheel, for what is past or for the tick. If a merge is under way, makes one step of it.
+ * Otherwise, hands out the first sorted timer. If there is none, lets one more node come up, which joins the sort if it
+ * is due. After the last node, begins the next merge. False: nothing is left. */
 static VERGE__ALWAYS_INLINE bool hand_out_sorted(verge_wheel *wheel, verge__sorting *sorting, verge__handout *to) {
     bool is_past = sorting == &wheel->order->past;
     if (verge__sorting_step(sorting, wheel->order->is_by_deadline)) {
@@ -228,8 +228,8 @@ size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout 
     return to->count;
 }
 
-/* Moves time, and returns true, if this is all that the poll has to do. It does not set last_poll_work to 0, which
- * would take a tenth of a poll's time: last_poll_work counts only while now is last_work_ns. */
+/* If moving time is all that a poll has to do, moves time and returns true. Leaves last_poll_work as it is: a store of
+ * 0 would take a tenth of a poll's time. last_poll_work counts only while now is last_work_ns. */
 static VERGE__ALWAYS_INLINE bool pass_quietly(verge_wheel *wheel, uint64_t now_ns) {
     uint64_t tick = now_ns >> wheel->calendar.shift;
     if (VERGE__UNLIKELY((tick >= wheel->calendar.quiet_until) | (now_ns <= wheel->now_ns))) {

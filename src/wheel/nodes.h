@@ -78,7 +78,7 @@ typedef struct verge__nodes {
     uint32_t retired_count;
     uint32_t generation_base;
     uint64_t *with_free; /* one bit for each slab: whether it may have free nodes */
-    bool is_shrinking;   /* each timer that ends gives back a slab (verge__wheel_give_back) */
+    bool is_shrinking;   /* with each timer that ends, a slab goes back (verge__wheel_give_back) */
     const verge_allocator *allocator;
 } verge__nodes;
 
@@ -97,7 +97,7 @@ bool verge__nodes_find_slab(verge__nodes *nodes);
  * again, its nodes start with generation_floor. */
 void verge__nodes_release_slab(verge__nodes *nodes, uint32_t slab, uint32_t generation_floor);
 
-/* Why no pending timer has this handle: -ENOENT or -EBADF. */
+/* Tells why no pending timer has this handle. -ENOENT: its timer has ended. -EBADF: no timer has had it. */
 int verge__nodes_why_not(const verge__nodes *nodes, verge_timer timer);
 
 /* ---- tags ---- */

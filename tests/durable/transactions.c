@@ -22,7 +22,8 @@ static int set_up(void **state) {
     (void)state;
     (void)snprintf(url, sizeof(url), "%s", durable_url("transactions"));
     runs = wrong = 0;
-    last_id = last_attempt = 0;
+    last_id = 0;
+    last_attempt = 0;
     return 0;
 }
 

@@ -47,7 +47,8 @@ extern const struct command stress_command;
 
 /*
  * Fills the settings by the command's table, and *ret_argument with the argument that is no option (NULL if the command
- * takes none). Returns false after printing help, or a mistake to stderr: the caller must then end with *ret_status.
+ * takes none). Returns false if it has printed the help, or a message about a mistake to stderr. Then the caller must
+ * end with *ret_status.
  */
 bool command_parse(const struct command *command, int argument_count, char **arguments, void *settings,
                    const char **ret_argument, int *ret_status);

@@ -3,9 +3,9 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* Looks at the timers of the tick under way. Timers whose deadline has come become past: in an ordered wheel all of
- * them, in other wheels as many as the limit allows. Returns false if there are no such timers, or if the budget is too
- * small to look at all timers of the tick. */
+/* Looks at the timers of the tick under way, and moves those whose deadline has come to the list `past`: in an ordered
+ * wheel all of them, in other wheels as many as the limit allows. Returns false if there are no such timers, or if the
+ * budget is too small to look at all timers of the tick. */
 static bool hurry(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
     const verge__level *lowest = &calendar->levels[0];
@@ -16,7 +16,7 @@ static bool hurry(verge_wheel *wheel, verge__handout *to) {
             count++;
         }
     }
-    /* Timers that become past count against the budget when they are handed out. An ordered wheel needs all of them, to
+    /* Timers that are moved count against the budget when they are handed out. An ordered wheel needs all of them, to
      * sort. */
     size_t wanted = count > to->budget ? 0 : wheel->order != NULL ? SIZE_MAX : to->limit - to->count;
     size_t found = 0;
@@ -35,14 +35,14 @@ static bool hurry(verge_wheel *wheel, verge__handout *to) {
     return found > 0;
 }
 
-/* Timers that were made past and not handed out go back to their tick, which has not come. */
+/* Refiles a timer that was moved to `past` and not handed out: it goes back to its tick, which has not come. */
 static void put_back(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
     verge__calendar_withdraw(&wheel->calendar, &timer->node);
     verge__wheel_refile(wheel, timer);
 }
 
-/* A poll and, if it is exact, also the timers of the tick under way whose deadline has come. */
+/* Polls. If is_exact, also hands out the timers of the tick under way whose deadline has come. */
 static void poll_to(verge_wheel *wheel, uint64_t now_ns, verge__handout *to, bool is_exact) {
     verge__calendar *calendar = &wheel->calendar;
     (void)verge__wheel_advance(wheel, now_ns, to);
@@ -70,9 +70,9 @@ size_t verge_wheel_poll_exact(verge_wheel *wheel, uint64_t now_ns, verge_expiry 
     return to.count;
 }
 
-/* The time at which the next timer may come out: usually its deadline. In a strict wheel, it is the timer's tick. It is
- * also the tick if a poll was at the deadline already, but had too small a budget to look at all of the tick under way.
- * In a coarse wheel, it is next_wakeup. */
+/* Returns the time at which the next timer may come out: usually its deadline. In a strict wheel, this is the timer's
+ * tick. It is also the tick if a poll for the deadline was made already, but had too small a budget to look at all of
+ * the tick under way. In a coarse wheel, it is next_wakeup. */
 static uint64_t next_stop(verge_wheel *wheel, bool is_exact, bool was_there) {
     if (wheel->options.coarse) {
         return verge_wheel_next_wakeup(wheel);

@@ -15,7 +15,7 @@ struct client {
 };
 
 /* Where a scope is. client_parse takes what verge_scope_address returns: "unix:PATH" or "http://NUMBER:PORT/TOKEN/".
- * For "tcp:PORT", list_find knows the token (list.h). */
+ * It does not take "tcp:PORT", which has no token: list_find finds the token (list.h). */
 struct client_address {
     char host[256]; /* a path, a number or a name */
     char port[8];   /* empty: a Unix socket */
@@ -31,8 +31,8 @@ int client_connect(const struct client_address *address);
 int client_open(struct client *client, const struct client_address *address, const char *what);
 void client_close(struct client *client);
 
-/* Waits for some of the answer, and receives it. Returns 1 if there may be more, 0 at its end, or a negative errno.
- * -EPROTO: the status of the answer is not 200. */
+/* Waits for some of the answer, and receives it. Returns 1 if there may be more, 0 at the end of the answer, or a
+ * negative errno. -EPROTO: the status of the answer is not 200. */
 int client_receive(struct client *client);
 
 /* Returns the data of the next event, valid until the next call, or NULL if no event is complete. Skips named
