@@ -59,10 +59,11 @@ VERGE_API int verge_wheel_metrics(verge_wheel *const *wheels, const verge_label 
  * From any thread.
  *
  * with_sources adds for each source of timers: how many are pending, and how many are overdue by more than a second.
- * The label source="..." names the source: it is the label of the timers or, for timers without one, the name of their
- * callback. If the number of a source's timers only grows, the source has a leak. To count timers, the call reads each
- * timer of the service twice: a million timers take milliseconds, on the calling thread. To find names, the call may
- * read the files of the program and its libraries. Also -EINVAL: a label "source", or more than 30 labels.
+ * In the text, the source is the label source="...". Its value is the label that the timers were started with or, for
+ * timers without a label, the name of their callback. If the number of a source's timers only grows, the source has a
+ * leak. To count timers, the call reads each timer of the service twice: a million timers take milliseconds, on the
+ * calling thread. To find names, the call may read the files of the program and its libraries. Also -EINVAL: a label
+ * "source", or more than 30 labels.
  */
 VERGE_API int verge_service_metrics(verge_service *const *services, const verge_label *const *labels,
                                     size_t service_count, bool with_sources, char *buffer, size_t size);

@@ -85,7 +85,8 @@
     "IF (SELECT m.min_version FROM verge_meta m) < 3 THEN RAISE object_not_in_prerequisite_state USING MESSAGE = " \
     "'verge: " VERGE__CONTRACT_WORDS "'; END IF; "
 
-/* Changes the settings of a handler. Nodes notice the new revision. The notification, with id 0, tells them at once. */
+/* Changes the settings of a handler. It also gets a new revision (VERGE__CONTROL): by that, nodes notice the
+ * change. The notification, with id 0, tells them at once. */
 #define CONTROL_HANDLER(NAME, ARGUMENTS, CHECK, PAUSED, CONCURRENCY, RATE) \
     "CREATE OR REPLACE FUNCTION " NAME "(handler text" ARGUMENTS ") RETURNS void " SETTINGS \
     "BEGIN " CHECK_HANDLER CHECK CHECK_CONTRACT VERGE__CONTROL( \
@@ -93,7 +94,8 @@
         "(random() * 1099511627775)::bigint") "; " \
                                               "PERFORM pg_notify('verge_timer', '0 0 ' || $1); END $verge$;"
 
-/* See permits.c. The first statement locks the handler's row, so the next ones see all that earlier permits changed. */
+/* See permits.c. The first statement locks the handler's row. So the next ones see what all earlier calls have
+ * changed. */
 #define ASK_PERMIT \
     "CREATE OR REPLACE FUNCTION verge_ask_permit(handler text, node bigint, slot bigint, timers bigint, " \
     "run bigint, OUT granted bigint, OUT at bigint) " SETTINGS \

@@ -20,8 +20,8 @@ enum {
     RANGES_SIZE = 800  /* enough for the ranges of any set of shards */
 };
 
-/* For the figures of the last seconds, time is cut into parts. The histogram was copied at the beginning of this part
- * and of the part before. The recent values are those since the part before began. */
+/* For the figures of the last seconds, time is cut into parts. The histogram is copied when a part begins. The
+ * copies of the present part and of the part before are kept. The recent values are those since the earlier copy. */
 typedef struct verge__recent {
     verge_histogram part_began;
     verge_histogram last_part_began;
@@ -44,8 +44,8 @@ typedef struct verge__shown {
 } verge__shown;
 
 /* Under the lock. The store counts as answering if the next renewal of the lease is not late by a second. The last
- * renewal was about wait_ns before renew_at_ns, or less. So the lease lasts for about lease_ns - wait_ns after
- * renew_at_ns, or longer. */
+ * renewal was at most about wait_ns before renew_at_ns (plan_renewal in keeper.c). So the lease lasts until at least
+ * about lease_ns - wait_ns after renew_at_ns. */
 static void get_lease(const verge_durable *durable, bool *ret_answers, uint64_t *ret_left_ns) {
     const uint64_t now_ns = verge__local_now(durable), lease_ns = durable->options.lease_ns;
     const uint64_t wait_ns = durable->options.rescan_ns < lease_ns / 3 ? durable->options.rescan_ns : lease_ns / 3;

@@ -371,7 +371,7 @@ int verge__sqlite_commit(verge__connection *connection, uint64_t mark) {
         return -EREMOTEIO;
     }
     const int error = verge__sq_run(c, COMMIT, NULL, 0, NULL);
-    const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* even if there was an error later */
+    const bool is_committed = sqlite3_get_autocommit(c->db) && !c->was_undone; /* even if there is an error */
     if (error != 0 && !is_committed) {
         verge__sqlite_rollback(connection);
         return error;

@@ -166,7 +166,8 @@ static void call(verge_worker *worker, verge_callback callback, const verge_firi
     uint64_t now_ns = verge__service_clock(service);
     verge__histogram_record_once(&worker->callback_time, now_ns > worker->now_ns ? now_ns - worker->now_ns : 0);
     worker->now_ns = now_ns > worker->now_ns ? now_ns : worker->now_ns;
-    /* The clock may have gone back since another worker took ticks of this one (rescue.c). */
+    /* Another worker may have taken ticks of this worker, at a later time (rescue.c). This worker's time must not be
+     * before that, even if the clock has gone back since. */
     worker->now_ns = worker->rescued_ns > worker->now_ns ? worker->rescued_ns : worker->now_ns;
     verge__count(&worker->tally.fired, 1);
 }

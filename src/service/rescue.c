@@ -11,15 +11,15 @@
 
 enum { RESCUED_AT_ONCE = 1024 };
 
-/* Returns when the callback began in which the worker is stuck; 0: the worker is not stuck. */
+/* If the worker is stuck in a callback, returns the time at which the callback began; otherwise 0. */
 static uint64_t stuck_since(const verge_service *service, const verge_worker *worker, uint64_t now_ns) {
     uint64_t since_ns = atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire);
     return since_ns != 0 && now_ns > since_ns && now_ns - since_ns >= service->options.stuck_after_ns ? since_ns : 0;
 }
 
 /* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. If a
- * later callback was reported already, the load of reported_since_ns sees that, and so the load of callback_since_ns
- * sees the later callback. Then nothing is reported, and the later report stays. */
+ * later callback was reported already, the load of reported_since_ns (acquire) sees this report. Then the load of
+ * callback_since_ns, which comes after it, sees that the later callback has begun, and nothing is reported. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
     uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_acquire);
     if (reported_ns == since_ns || atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire) != since_ns ||

@@ -4,7 +4,8 @@
 #include "base/bits.h"
 #include "service/service_internal.h"
 
-/* PROBE_COUNT: how many numbers are tried for a key. PLACES: how many numbers there are. */
+/* A source has a number, and is found by its key. PROBE_COUNT: how many numbers are tried for a key. PLACES: how many
+ * numbers there are. */
 enum { PROBE_COUNT = 32, PLACES = VERGE__SOURCE_COUNT - 1 };
 
 static bool change_key(_Atomic uint64_t *place, uint64_t from, uint64_t to) {

@@ -40,8 +40,8 @@ typedef struct verge__task_ring {
     verge_task *_Atomic slots[VERGE__RING_SIZE];
 } verge__task_ring;
 
-/* Returns how many tasks a ring has. Any thread may call it. The number may be too large: if an old tail is read with a
- * new head, tail - head is below 0, and as an unsigned number it is huge. */
+/* Returns how many tasks a ring has. Any thread may call it. The number may be too large, as tasks may have been taken
+ * and added between the two reads. */
 static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     const uint32_t head = atomic_load(&ring->head);
     return atomic_load(&ring->tail) - head;

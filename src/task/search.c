@@ -206,7 +206,7 @@ bool verge__park(verge__runner *runner) {
     if (!others_have_tasks(runner) || !begin_search(runner->runtime)) {
         return true;
     }
-    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* it calls itself: it searches, and no other does */
+    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* not parked after all: it searches itself */
     return false;
 }
 

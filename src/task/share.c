@@ -133,7 +133,7 @@ verge_task *verge__take_shared(verge__runner *runner, const verge_task *self) {
 
 /* ---- to another runner ---- */
 
-/* Makes the task one of the calling runner. This runner has the task for itself (J1). */
+/* Makes the task one of the calling runner. No other runner may touch the task meanwhile (J1). */
 static void adopt(verge__runner *runner, verge_task *task) {
     verge__runner *home = atomic_load(&task->runner);
     verge__end_io_timer(task);

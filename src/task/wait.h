@@ -26,8 +26,8 @@ static inline int verge__would_wait(const verge_task *self) {
     return self != NULL && atomic_load(&self->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
-/* Called if a call has to wait. Returns 0 if the deadline allows that, otherwise the error of the call: its deadline is
- * 0, or is VERGE_REGARDLESS, which only some calls accept. */
+/* For a call that has to wait and does not accept VERGE_REGARDLESS. Returns 0 if its deadline allows it to wait,
+ * otherwise the call's error: the deadline is 0 (a try), or VERGE_REGARDLESS. */
 static inline int verge__why_not_wait(const verge_task *self, uint64_t deadline_ns) {
     return deadline_ns == 0 ? verge__would_wait(self) : deadline_ns == VERGE_REGARDLESS ? -EINVAL : 0;
 }
@@ -88,8 +88,8 @@ void verge__end_io_timer(verge_task *task);
 /* The loop of the runner calls this when an operation is done. */
 void verge__operation_done(verge__runner *runner, struct verge__operation *operation);
 
-/* Called on the task's runner, for a task in IO_CANCEL that was claimed there or has come through the inbox. Cancels
- * the task's operations, or makes the task READY if they are done. */
+/* Called on the task's runner, which has claimed the task (state IO_CANCEL) or got it through its inbox. Cancels the
+ * task's operations, or makes the task READY if they are done. */
 void verge__io_cancel(verge__runner *runner, verge_task *task);
 
 /* Notes what the calling task is about to wait for. NULL: a plain thread calls. */

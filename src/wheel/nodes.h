@@ -16,9 +16,9 @@
  * Nodes with handles are in slabs of 512. A slab without a timer may go back to the allocator, unless it is slab 0 or
  * has a retired node: a retired node counts as used. The highest generation that the slab reached is remembered, so
  * that no handle is ever issued twice. The free nodes of a slab are a list, threaded through `data`. New timers take
- * nodes from the slab in which a node was freed last: that node is in the cache, and may still be linked. When that
- * slab has no free node left, they take nodes from the lowest slab that has one, so that the higher ones become empty.
- * Slab 0 starts small, and its nodes move when it grows.
+ * nodes from the slab in which a node was freed last: that node is in the cache, and may be idle, in its old place.
+ * When that slab has no free node left, they take nodes from the lowest slab that has one, so that the higher ones
+ * become empty. Slab 0 starts small, and its nodes move when it grows.
  *
  * Invariants (verge_wheel_check)
  *   WN1  a node is a timer, free in its slab's list, or retired, as all its generations were used

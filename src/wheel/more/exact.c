@@ -3,8 +3,8 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* Looks at the timers of the tick under way, and moves those whose deadline has come to the list `past`: in an ordered
- * wheel all of them, in other wheels as many as the limit allows. Returns false if there are no such timers, or if the
+/* Looks at the timers of the tick under way. Those whose deadline has come go to the list `past`: in an ordered wheel
+ * all of them, in other wheels as many as the limit allows. Returns false if there are no such timers, or if the
  * budget is too small to look at all timers of the tick. */
 static bool hurry(verge_wheel *wheel, verge__handout *to) {
     verge__calendar *calendar = &wheel->calendar;
@@ -35,7 +35,7 @@ static bool hurry(verge_wheel *wheel, verge__handout *to) {
     return found > 0;
 }
 
-/* Refiles a timer that was moved to `past` and not handed out: it goes back to its tick, which has not come. */
+/* Refiles a timer that `hurry` has moved to `past`, and that was not handed out. It goes back to the tick under way. */
 static void put_back(void *context, verge_wheel *wheel, verge__timer_node *timer) {
     (void)context;
     verge__calendar_withdraw(&wheel->calendar, &timer->node);
