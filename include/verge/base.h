@@ -7,8 +7,8 @@
  * pointers, which are not written if the call fails. Bad arguments do not make the library print, exit or abort, unless
  * it was built with VERGE_ASSERTS.
  *
- * A struct with a struct_size begins with its size, which tells the library the version of the caller's header.
- * Results, and options whose defaults are zero, need only this size:
+ * Some structs begin with struct_size: the size of the struct, which tells the library the version of the caller's
+ * header. In results, and in options whose defaults are zero, set this field; all other fields may stay zero:
  *
  *     verge_start_options options = {.struct_size = sizeof(options)};
  *     verge_start_options options{}; options.struct_size = sizeof(options);    -- in C++
@@ -37,8 +37,8 @@
 extern "C" {
 #endif
 
-/* VERGE_PRIVATE is for a library with a copy of verge inside: define it, and the library does not export verge's names.
- * A program with a copy may define VERGE_API as nothing. */
+/* If a library contains a copy of verge, define VERGE_PRIVATE: then the library does not export verge's names. A
+ * program that contains a copy may define VERGE_API as empty. */
 #if !defined(VERGE_API)
 #if !defined(__GNUC__) || defined(_WIN32)
 #define VERGE_API
@@ -49,7 +49,7 @@ extern "C" {
 #endif
 #endif
 
-/* The compiler warns if the caller ignores the result of such a function. */
+/* Marks a function: the compiler warns if a caller ignores its result. */
 #if defined(__GNUC__)
 #define VERGE_MUST_USE __attribute__((warn_unused_result))
 #else
@@ -74,8 +74,9 @@ enum {
     VERGE_RUNNING = 1, /* a verdict, and no error: the callback is running now (verge/service.h, verge/durable.h) */
 };
 
-/* A sentence that explains an error which verge returned, or VERGE_RUNNING. For errors that only the system has, it is
- * the system's own text. Other positive numbers are taken for those of errno. Never NULL; do not free it. */
+/* A sentence that explains an error which verge returned, or VERGE_RUNNING. If verge only passes an error on from the
+ * system, the text is that of the system. Any other positive number counts as an errno value. Never NULL; do not free
+ * it. */
 VERGE_API const char *verge_strerror(int error);
 
 /* ---- time ---- */

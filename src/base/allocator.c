@@ -2,7 +2,7 @@
 /*
  * The default allocator: the C library's.
  *
- * An owner that asks for an alignment of 2 MiB means to access the block at random. With 4 KiB pages, the TLB misses
+ * An owner that asks for an alignment of 2 MiB is going to access the block at random. With 4 KiB pages, the TLB misses
  * would cost as much as the accesses. So the system is asked for huge pages. If it has none, it gives ordinary ones.
  */
 #define _DEFAULT_SOURCE
@@ -66,7 +66,7 @@ static void *default_allocate(void *context, size_t size, size_t alignment) {
     return memory;
 }
 
-/* free may keep a block for later use. The pages of a large block go back to the system meanwhile. */
+/* Gives the pages of a large block back to the system, as free may keep the block for later use. */
 static void advise_free(void *memory, size_t size) {
 #if defined(__linux__) && defined(MADV_DONTNEED)
     uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -3,7 +3,7 @@
  * base/assert.h - forgiving at the border, brutal inside.
  *
  * Bad input from a caller gets an error. What the library assumes about itself is an invariant. If the head of a file
- * lists an invariant by a number, the text begins with this number: VERGE__INVARIANT(count <= capacity, "W3: ..."). A
+ * lists an invariant by a number, the second argument begins with it: VERGE__INVARIANT(count <= capacity, "W3: ..."). A
  * build with VERGE_ASSERTS checks invariants, and aborts if one is broken. Other builds do not evaluate them.
  */
 #ifndef VERGE_SRC_BASE_ASSERT_H

@@ -3,10 +3,11 @@
  * base/compiler.h - hints to the compiler. Only VERGE__MAY_ALIAS changes what the code means.
  *
  * Calendar, wheel, loop, interval and what they use of base need a C17 compiler and nothing else. What they take from
- * GNU C is here, in bits.h, in one_thread.h and in relaxed.h, and has a form for other compilers. VERGE_ISO_C chooses
- * that form with any compiler, so that it can be tested. It has no effect on VERGE__NOT_SANITIZED, nor on the assembly
- * in relaxed.h. Only VERGE__MAY_ALIAS has no such form. A compiler that does not know this attribute must not assume
- * strict aliasing. Such compilers usually do not assume it; if one does, give it an option like -fno-strict-aliasing.
+ * GNU C is here, in bits.h, in one_thread.h and in relaxed.h, each with a form for other compilers. With VERGE_ISO_C,
+ * any compiler uses these forms, so that they can be tested. VERGE_ISO_C has no effect on VERGE__NOT_SANITIZED, nor on
+ * the assembly in relaxed.h. For other compilers, VERGE__MAY_ALIAS is empty: nothing in C17 replaces it. So these
+ * compilers must not assume strict aliasing. Usually they do not assume it; if one does, give it an option like
+ * -fno-strict-aliasing.
  */
 #ifndef VERGE_SRC_BASE_COMPILER_H
 #define VERGE_SRC_BASE_COMPILER_H

@@ -2,7 +2,7 @@
 /*
  * base/exchange.h - a relaxed compare-and-swap for hot paths.
  *
- * On aarch64, compilers make each compare-and-swap a call of a function, which checks whether the machine has the
+ * On aarch64, compilers turn each compare-and-swap into a call of a function, which checks whether the machine has the
  * instruction CAS. This call, and the registers spilled around it, take a tenth of the time to start and cancel a
  * timer. So the user of this file checks once (verge__machine_has_cas), and passes the answer.
  */

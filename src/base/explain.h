@@ -18,20 +18,20 @@ typedef struct verge__explanation {
     size_t size;
 } verge__explanation;
 
-/* The caller's buffer, with an empty text: it stays empty if there is nothing to explain. */
+/* Empties the text in the caller's buffer, where it stays empty if there is nothing to explain. Returns the buffer. */
 verge__explanation verge__explanation_to(char *text, size_t size);
 
 /* Writes the sentence, cut to the size. Always returns -EINVAL. */
 int verge__explain(verge__explanation why, const char *format, ...) VERGE__PRINTF(2, 3);
 
-/* Reads options that begin with their size (base/sized.h). `init` is the name of the function that fills them; NULL:
- * their defaults are zero. -EINVAL: options is NULL, struct_size is no size of options, or a field is set that this
- * library does not know. */
+/* Reads options that begin with their size (base/sized.h). `init` is the name of the function that fills them, or NULL
+ * if their defaults are zero. Returns -EINVAL if options is NULL, if struct_size is no size of options, or if a field
+ * is set that this library does not know. */
 int verge__explain_sized(verge__explanation why, const char *init, const void *options, void *ret_known,
                          size_t known_size);
 
-/* 0 if the value is a power of two from 1 to 2^exponent_max. Otherwise -EINVAL, and the sentence has values that would
- * be accepted. */
+/* Returns 0 if the value is a power of two from 1 to 2^exponent_max. Otherwise returns -EINVAL, and the sentence has
+ * values that would be accepted. */
 int verge__explain_power_of_two(verge__explanation why, const char *field, uint64_t value, unsigned exponent_max);
 
 #endif

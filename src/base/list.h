@@ -41,7 +41,7 @@ static inline void verge__list_push(void **first, verge__link *link) {
     *first = link;
 }
 
-/* Takes a link out. Returns whether it was the last. */
+/* Takes a link out. Returns whether no link came after it. */
 static inline bool verge__list_unlink(void **first, const verge__link *link) {
     verge__link *next = link->next, *previous = link->previous;
     if (previous != NULL) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/step.h - the points at which a simulation may switch threads. In a protocol between threads, VERGE__STEP stands
- * before the accesses to words that they share. In a build with VERGE_STEPS, a hook of the test is called there. So the
- * test can run all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
+ * before the accesses to words that the threads share. In a build with VERGE_STEPS, a hook of the test is called there.
+ * So the test can run all threads of a protocol in one thread, in any order. In other builds VERGE__STEP does nothing.
  *
  * A test can provoke a race at a certain step: in a build with VERGE_STEPS, VERGE_STEP_DELAY=name:us in the environment
  * makes each thread sleep for up to that many microseconds whenever it comes to the step of that name.
@@ -12,7 +12,7 @@
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
 
-/* If not NULL: called with the name of the next step. */
+/* If it is not NULL, VERGE__STEP calls this hook with the name of the step. */
 extern void (*verge__step_hook)(const char *step);
 
 #define VERGE__STEP(name) \

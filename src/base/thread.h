@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /* Starts a thread in which signals are blocked, so that the program's handlers run on the program's own threads.
- * Signals for faults of the thread itself, such as SIGSEGV, are not blocked. -EAGAIN: it could not be started. */
+ * Signals for faults of the thread itself, such as SIGSEGV, are not blocked. -EAGAIN: the thread could not be
+ * started. */
 int verge__thread_create(pthread_t *ret_thread, void *(*function)(void *argument), void *argument);
 
 /* Whether the process has exactly `count` threads. Threads of the kernel, for io_uring, do not count. May also return

@@ -14,7 +14,7 @@ enum {
     LOWEST_NARROW_BITS = 5,
     NARROW_BITS = 3,
     MANY_SLOTS_BITS = 9,
-    FEW_LANE_BITS = 1, /* for slots with few nodes: slots of one tick, and of levels with many slots */
+    FEW_LANE_BITS = 1, /* for slots with few nodes: those of level 0, and of a level that has many slots */
     LANE_BITS = 3,
 };
 
@@ -50,8 +50,8 @@ static void add_level(verge__calendar *calendar, verge__level_shape shape, unsig
     }
 }
 
-/* Adds levels up to the end of time: those of the setup and, if they end before it, more above them. A narrow calendar
- * has levels of its own instead. */
+/* Adds levels up to the end of time: those of the setup and, if the setup's levels end earlier, more above them. A
+ * narrow calendar has levels of its own instead. */
 static void add_levels(verge__calendar *calendar, const verge__calendar_setup *setup) {
     size_t given = setup->is_narrow ? 0 : setup->level_count;
     unsigned end = 64U - setup->shift;
@@ -131,7 +131,7 @@ int verge__calendar_rebuild(verge__calendar *calendar, const verge__calendar_set
     if (error != 0) {
         return error;
     }
-    /* A tick that is being handed out is put back first, and taken again below. */
+    /* If a tick is being handed out, the new cursor first goes back to it, for its nodes. It is taken again below. */
     verge__node **due_slot = calendar->due_slot;
     next.cursor = calendar->cursor - (due_slot != NULL);
     next.linked = calendar->linked;

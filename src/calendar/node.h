@@ -33,7 +33,7 @@ struct VERGE__MAY_ALIAS verge__node {
  * If a calendar has places (has_places in calendar.h), each node is followed by a tag in memory. If the tag's highest
  * bit is set, bits 1 to 62 are the node's place: the tick for which it was filed last. So when the node gets a new
  * deadline, the owner of the calendar knows whether the node can stay where it is. Bit 0 is for the owner's use. If the
- * highest bit is clear, all bits are for the owner's use.
+ * highest bit is clear, the other bits are for the owner's use.
  */
 typedef struct VERGE__MAY_ALIAS verge__placed_node {
     verge__node node;

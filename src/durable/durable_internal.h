@@ -3,7 +3,7 @@
  * durable/durable_internal.h - what a verge_durable is made of. P1 to P6 are the parts of the protocol
  * (docs/DURABLE.md), and D1 to D7 the promises of verge/durable.h.
  *
- * Threads, each with a connection of its own (a client has only the writer):
+ * The threads of a node. Each has a connection of its own. A client (option `client`) has only the writer:
  *   keeper   leases (P1) and the window (P2): renews the lease, acquires and releases shards, reads rows that are due
  *            soon
  *   writer   calls (P3, P5): takes queued calls, and makes one transaction of those that write
@@ -51,7 +51,7 @@ typedef struct verge__handler {
     void *context;
     verge_durable_handler_options options;
     uint32_t running;         /* batches under way that have a timer of this handler */
-    uint64_t next_allowed_ns; /* store time before which the handler must not run (a rate, or the store's answer) */
+    uint64_t next_allowed_ns; /* store time before which the handler must not run: set by its rate, or by permits.c */
     uint32_t window_count;    /* its hints in the window */
     verge__cut cut;           /* for rows of this handler: set if its share of the window had no room */
     uint32_t held_first;      /* the list of held hints, in the order in which they are released */
@@ -59,9 +59,9 @@ typedef struct verge__handler {
     uint32_t held_count;
     uint32_t released_count; /* hints of this handler with is_released */
     verge_durable_control control;
-    uint32_t granted_count; /* timers that may run at next_allowed_ns, by the rate of the cluster */
+    uint32_t granted_count; /* how many timers the rate of the cluster allows at next_allowed_ns (permits.c) */
     uint64_t slots;         /* a bit for each of its batches that has a permit, or asks for one */
-    uint64_t ticket_slots;  /* a bit for each slot that may still have a ticket (permits.c): it is used first */
+    uint64_t ticket_slots;  /* a bit for each slot that may have a ticket (permits.c). Such a slot is used first */
 } verge__handler;
 
 typedef enum verge__hint_state {
@@ -82,7 +82,9 @@ typedef struct verge__hint {
     bool is_released; /* in state WAITING: the hint was held, and its timer may run now */
     uint32_t held_next;
     uint32_t held_previous;
-    uint32_t counted_attempt; /* this attempt was counted before its handler was called, perhaps; 0: no attempt was */
+    /* The number of an attempt that may be counted in the store already, although its handler was not called
+     * (count_attempt in firer.c). 0: there is none. */
+    uint32_t counted_attempt;
 } verge__hint;
 
 enum { VERGE__PRIORITIES = 3 };
@@ -100,7 +102,7 @@ typedef struct verge__window {
 } verge__window;
 
 /* What is known of the store's clock: it has reached local time + offset. Each answer that has store time gives an
- * offset. The largest offset of this period and of the period before is used. */
+ * offset. The largest offset of this period and of the period before is used. A period lasts 5 s (window.c). */
 typedef struct verge__estimate {
     bool is_known;
     int64_t offset_ns;
@@ -134,8 +136,8 @@ typedef struct verge__call {
     int result;
     bool is_taken; /* the writer has begun with the call, so it cannot be withdrawn */
     bool is_alone; /* the call may wait for a lock, or lack a right: it gets a transaction of its own, so that no other
-                    * fails with it */
-    size_t size;   /* of its payloads, in bytes */
+                    * call fails with it */
+    size_t size;   /* the size of all payloads of the call, in bytes */
     verge_channel *channel; /* wakes the task that waits; NULL: a thread waits */
     sem_t done;             /* the writer touches this last. After that, the call belongs to its caller again */
 } verge__call;
@@ -165,12 +167,12 @@ typedef struct verge__firer {
     size_t fired_count;
     verge__row *back; /* rows that handlers have started or moved; after them, rows to insert: retries, next ticks */
     size_t back_count;
-    size_t scheduled_count; /* how many rows of `back` handlers have started or moved */
+    size_t scheduled_count; /* the number of rows in `back` that handlers have started or moved */
     size_t back_capacity;
 } verge__firer;
 
-/* ---- the parts of a node. A connection is used by its thread alone; before the threads begin and after they end, by
- * open and close. A field that several threads use is read and written under the lock; the only thread that writes it
+/* ---- the parts of a node. A connection is used by its thread alone. Before the threads begin and after they end, open
+ * and close use it. A field that several threads use is read and written under the lock; the only thread that writes it
  * may read it without the lock ---- */
 
 typedef struct verge__keeper {
@@ -184,7 +186,7 @@ typedef struct verge__keeper {
     uint64_t control_revision; /* of the settings in `controls` */
     uint32_t scan_rows;        /* the most rows that one query of a scan reads */
     bool is_scan_slow;         /* scans of all rows take long, so they are made in pieces */
-    uint64_t read_until_ns;    /* store time up to which the window was read; R in keeper.c */
+    uint64_t read_until_ns;    /* store time up to which the window was read; called R in keeper.c */
     bool scan_now;             /* set by any thread, to ask for a scan of all rows */
     bool renew_now;            /* set by any thread, to ask for a renewal (settings were changed, say) */
 } verge__keeper;
@@ -240,7 +242,7 @@ struct verge_durable {
     const verge__store *store;
     verge_clock clock; /* local time */
     uint32_t shard_count;
-    bool has_rules; /* the tables refuse libraries that know no rules and settings: these may be stored */
+    bool has_rules; /* rules and settings may be stored: the tables refuse libraries that do not know them */
     uint64_t node;
 
     pthread_mutex_t lock;
@@ -307,7 +309,7 @@ static inline void verge__unlock(verge_durable *durable) {
     (void)pthread_mutex_unlock(&durable->lock);
 }
 
-/* Under the lock: from now on timers fire one by one, for a while (is_careful). */
+/* Under the lock: from now on and for a while, one firer fires, first in batches of one timer (batch_limit). */
 static inline void verge__be_careful(verge_durable *durable) {
     durable->is_careful = true;
     durable->batch_limit = 1;
@@ -345,7 +347,8 @@ int verge__refresh_incarnation(verge_durable *durable, verge__connection *connec
  *   - if the store has not given out this node's incarnation yet (verge__check_incarnation, under the lock);
  *   - if another timer has an id that this node has made (verge__drop_incarnation, without the lock).
  * highest_before: what verge__highest_incarnation returned before the store was asked. Another thread may have taken an
- * incarnation since. Not for connections that the user gives: their transaction may be older than the incarnation. */
+ * incarnation since. Do not call verge__check_incarnation for a connection that the user gives: its transaction may be
+ * older than the incarnation. */
 void verge__check_incarnation(verge_durable *durable, const verge__connection *connection, uint64_t highest_before);
 uint64_t verge__highest_incarnation(verge_durable *durable); /* call it before the question; without the lock */
 void verge__drop_incarnation(verge_durable *durable);
@@ -396,8 +399,8 @@ void verge__count_limited(verge_durable *durable); /* call it after a handler, o
 /* Returns whether the handler gets only a share of the window. */
 bool verge__gets_share(const verge_durable *durable, const verge__handler *handler);
 size_t verge__window_places(const verge_durable *durable); /* how many hints the window may have */
-/* Returns whether the handler's share has room for another hint; of_half: whether half of the share is free. True if
- * the handler gets no share. */
+/* Returns whether the handler's share has room for another hint. If of_half is set, returns whether half of the share
+ * is free. Returns true if the handler gets no share. */
 bool verge__has_share(const verge_durable *durable, const verge__handler *handler, bool of_half);
 /* Returns whether a timer of the handler may run now. is_in_batch: the batch has another timer of this handler, so its
  * concurrency and pauses are not checked. */

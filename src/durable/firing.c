@@ -67,8 +67,8 @@ int verge__keep_back(verge__firer *firer, const verge__row *row) {
     return 0;
 }
 
-/* Keeps the id and the time, for the window. The row's pointers lead to memory of the caller. So the handler's name is
- * kept only if the handler is registered on this node, which then has a copy of the name. */
+/* Keeps what the window (the timers that are due soon: window.c) needs of a row. The row's pointers lead to memory of
+ * the caller. So the handler's name is kept only if the handler is registered on this node, which has a copy of it. */
 int verge__current_scheduled(verge__current *current, const verge__row *row) {
     verge_durable *durable = current->firer->durable;
     verge__row kept = {
@@ -162,7 +162,8 @@ const char *verge__verdict_before(const verge_durable_handler_options *options, 
     return NULL;
 }
 
-/* Computes the next tick of a recurring timer; VERGE_NEVER: there is none. Returns an error of verge__rule_next. */
+/* Computes the next tick of a recurring timer, or VERGE_NEVER if there is none. Returns 0, or what verge__rule_next
+ * returned. */
 static int next_tick(const verge__row *row, uint64_t now_ns, uint64_t *ret_next_ns, uint64_t *ret_missed) {
     verge_interval interval;
     verge_tick tick = {0};

@@ -22,7 +22,7 @@ typedef struct verge__fired {
     uint32_t handler;
     bool is_there; /* the store has returned the row */
     bool has_run;
-    uint32_t counted_attempt; /* as in the hint; count_attempt sets it */
+    uint32_t counted_attempt; /* copied from the hint (verge__hint), or set by count_attempt */
     verge__ending ending;
     const char *reason; /* with ENDS_DEAD: why the timer is given up */
     uint64_t late_ns;
@@ -62,15 +62,15 @@ int verge__fire_inside(verge__firer *firer, const verge__handler *handler, verge
 
 /* ---- firer.c ---- */
 
-/* Ends the firer's transaction: commits if error is 0, otherwise rolls back. must_know: if no answer comes, finds out
- * whether the transaction was committed. */
+/* Ends the firer's transaction: commits if error is 0, otherwise rolls back. If must_know is set and no answer comes,
+ * finds out whether the transaction was committed. */
 int verge__firer_end(verge__firer *firer, int error, bool must_know);
-/* Naps and returns true. Returns false at once if it is too late, or if the firer has no thread. */
+/* Naps and returns true. Returns false at once if until_ns has passed, or if the firer has no thread. */
 bool verge__firer_may_try_again(verge__firer *firer, uint64_t until_ns);
 
 /* ---- permits.c ---- */
 
-/* Asks for a permit for the firer's batch, if it needs one. If the batch may not run now, next_allowed_ns of its
+/* Asks for a permit for the firer's batch, if the batch needs one. If the batch may not run now, next_allowed_ns of its
  * handler says when to try again. */
 int verge__get_permit(verge__firer *firer, bool *ret_may_run);
 void verge__end_permit(verge__firer *firer);

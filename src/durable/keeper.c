@@ -21,7 +21,8 @@ static void own_shard(verge_durable *durable, const verge__shard *shard) {
 }
 
 /* Applies the store's answer about the shards of this node. Returns whether the node has lost a shard. The answer may
- * have shards that the node took earlier, in a call whose answer was lost. Such shards may have been a dead node's. */
+ * have shards that the node took earlier, in a call whose answer was lost. Such shards may have been a dead node's, so
+ * the node becomes careful. */
 static bool note_cluster(verge_durable *durable, const verge__cluster *cluster) {
     bool has_lost = false;
     uint64_t before[VERGE_DURABLE_SHARDS_MAX];
@@ -61,8 +62,8 @@ static uint32_t note_acquired(verge_durable *durable, const verge__cluster *acqu
 }
 
 /* Gives back the shards above this node's share, for nodes that have fewer. From now on, this node begins no firing of
- * timers of these shards. A transaction that is firing such timers has locked the row of the shard. On PostgreSQL, that
- * shard is then not released now, but at a later renewal. */
+ * timers of these shards. A transaction that is firing such timers has locked the row of their shard. On PostgreSQL, a
+ * shard whose row is locked is released at a later renewal. */
 static int release_surplus(verge_durable *durable, uint32_t share) {
     verge__shard surplus[VERGE_DURABLE_SHARDS_MAX];
     uint32_t count = 0;
@@ -134,7 +135,7 @@ static int renew_and_balance(verge_durable *durable, uint64_t *ret_next_expiry_n
 }
 
 /* Decides when to renew next: in time for the node's lease and after rescan_ns at most, or earlier if the lease of
- * another node ends before. */
+ * another node ends before that. */
 static void plan_renewal(verge_durable *durable, uint64_t next_expiry_ns) {
     uint64_t wait_ns = durable->options.lease_ns / 3;
     if (durable->options.rescan_ns < wait_ns) {
@@ -170,7 +171,7 @@ enum { FOUND_MAX = 256 };
 
 typedef struct verge__page {
     verge_durable *durable;
-    uint32_t handler_count; /* when the scan began: a handler that is registered later asks for another scan */
+    uint32_t handler_count; /* how many handlers there were when the scan began; a later one asks for another scan */
     uint32_t rows;
     uint64_t last_due_ns;
     uint64_t last_id;
@@ -229,7 +230,7 @@ static void visit_notified(void *context, const verge__row *row) {
     page->handler_count = durable->handler_count;
     const bool is_near = durable->epochs[verge__shard_of(row->id)] != 0 && row->due_ns <= durable->keeper.read_until_ns;
     durable->keeper.scan_now |=
-        is_near && row->handler[0] == '\0'; /* the sender did not know the handler, so only a scan finds it */
+        is_near && row->handler[0] == '\0'; /* the sender did not know the handler: a scan reads the row */
     verge__unlock(durable);
     if (is_near && row->handler[0] != '\0') { /* a later scan finds the rows beyond read_until_ns */
         visit_row(context, row);
@@ -271,17 +272,17 @@ static void wait(verge_durable *durable, uint64_t wait_ns) {
  *     took longer than the lease, the node that commits notifies after the commit. It also does so if the shard was its
  *     own at i, and is another's at c.
  *   - If the caller commits (`transaction` of a request), c is not known: such a transaction always notifies.
- * If d is beyond read_until_ns when the notification comes, the owner ignores it: scan k is still to come, so c <=
- * s(k). The node hears notifications between scans and between the pieces of a scan. If it has lost its connection, it
- * may have missed some, so it scans all rows. It also scans all rows after it has got a shard. All nodes of a store
- * must have the same horizon_ns and lease_ns.
+ * If d is beyond read_until_ns when the notification comes, the owner ignores it. Then scan k has not begun yet. So
+ * c <= s(k), and scan k finds the row. The node hears notifications between scans and between the pieces of a scan. If
+ * it has lost its connection, it may have missed some, so it scans all rows. It also scans all rows after it has got a
+ * shard. All nodes of a store must have the same horizon_ns and lease_ns.
  *
- * So a scan could always begin at R(k - 1). Usually it begins with the first row of all. This costs little, and finds
+ * So a scan could always begin at R(k - 1). Usually it reads all rows, from the first on. This costs little, and finds
  * rows of which nobody was told because a process died. But while somebody holds a snapshot, the server keeps the rows
  * that were fired, and a scan of all rows has to pass them. This takes a second for two or three million rows. If such
  * scans take long, they are made in pieces, with a rest after each. In the rests, the lease is renewed, notifications
- * are heard, and other scans go on. If scans of all rows take long and the store has notifications, such scans that
- * nobody has asked for take at most 1 / SCAN_SHARE of the time. */
+ * are heard, and other scans go on. If scans of all rows take long and the store has notifications, the keeper limits
+ * them: those that nobody has asked for take at most 1 / SCAN_SHARE of the time. */
 typedef enum verge__scan_from {
     FROM_THE_FIRST,
     FROM_RECENT,
@@ -297,7 +298,7 @@ typedef struct verge__scan {
     uint64_t until_ns;
     uint64_t took_ns; /* how long the store was busy with the scan */
     bool is_over;
-    bool is_wanted_again; /* in pieces: another scan of all rows was asked for meanwhile */
+    bool is_wanted_again; /* during a scan in pieces, another scan of all rows was asked for */
 } verge__scan;
 
 #define SCAN_SHARE 100
@@ -332,8 +333,8 @@ static void begin_scan(verge_durable *durable, verge__scan_from from, bool is_in
     scan->now_ns = verge__store_now(durable);
     begin_page(durable, from, scan);
     /* read_until_ns is set before the store is asked: from now on, a thread that commits timers puts them into the
-     * window. A scan in pieces takes long: rows after the old read_until_ns, which no scan has read yet, might become
-     * due meanwhile. So it ends there. */
+     * window. A scan in pieces takes long, and rows after the old read_until_ns might become due meanwhile. So it ends
+     * at the old read_until_ns. Scans during its rests read the later rows. */
     scan->until_ns = is_in_pieces ? durable->keeper.read_until_ns : scan->now_ns + durable->options.horizon_ns;
     durable->keeper.read_until_ns = scan->until_ns;
     scan->is_over = scan->shard_count == 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers with limits. A handler has limits if it has a rate or a concurrency, or if verge_control pauses it or has
- * limits for the cluster (permits.c). A handler `outside` has a limit, too: each of its timers keeps a firer busy. If
- * there are several firers, one is left for the other handlers.
+ * Handlers with limits. A handler has limits if it has a rate or a concurrency, or if the table verge_control pauses it
+ * or limits it in the whole cluster (permits.c). A handler with the option `outside` has a limit, too: each of its
+ * timers keeps a firer busy. If there are several firers, such handlers use all but one.
  *
  * A timer that is due while its handler has reached a limit is held: it waits in a list of its handler, and not in the
- * wheel, so that no poll finds it again and again. When a batch has ended, or at next_allowed_ns, as many timers as may
- * run are released: they go back to the wheel.
+ * wheel, so that no poll finds it again and again. When a batch has ended, or next_allowed_ns has come, held timers are
+ * released, as many as may run now: they go back to the wheel.
  *
  * A handler with limits gets a share of the window, and so does a handler whose priority is not the highest. Otherwise
  * the timers of a slow handler would fill the window, and all other timers would have to wait. The handlers with shares
  * have at most half of the window, in equal parts. Rows beyond a share are cut off, as if the window was full. When
- * half of the share is free, a scan finds them. The other handlers use the rest of the window together: when it is
- * full, what is due last is cut off, whosever it is.
+ * half of the share is free, a scan reads these rows. The other handlers use the rest of the window together. If the
+ * window is full, further rows are cut off, whichever handler they belong to.
  */
 #define _GNU_SOURCE
 
@@ -47,8 +47,8 @@ static uint32_t share_of(const verge_durable *durable) {
     return share < 1 ? 1 : (uint32_t)share;
 }
 
-/* Each handler with a share may have at least one hint. If such handlers are more than half of window_max, the window
- * gets more places, so that the other half is left for the other handlers. */
+/* Each handler with a share may have at least one hint. If there are more such handlers than half of window_max, the
+ * window gets more places, so that the other half is left for the other handlers. */
 size_t verge__window_places(const verge_durable *durable) {
     const size_t half = durable->options.window_max / 2;
     return durable->options.window_max + (durable->limited_count > half ? durable->limited_count - half : 0);
@@ -118,7 +118,7 @@ uint64_t verge__next_release(const verge_durable *durable, uint64_t now_ns) {
     for (uint32_t i = 0; i < durable->handler_count && durable->held_count > 0; i++) {
         const verge__handler *handler = &durable->handlers[i];
         if (handler->held_count == 0 || handler->released_count > 0 || is_busy(durable, handler)) {
-            continue; /* nothing is released before a batch ends, or the released timers have fired */
+            continue; /* first a batch must end, or the timers released before must fire */
         }
         const uint64_t at_ns = handler->next_allowed_ns < now_ns ? now_ns : handler->next_allowed_ns;
         next_ns = at_ns < next_ns ? at_ns : next_ns;

@@ -4,14 +4,15 @@
  * batch begins, the firer asks the store for a permit. It asks in a short transaction of its own, which locks the
  * handler's row of verge_control.
  *
- *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. It may
- *                 run if fewer than `concurrency` tickets are before its own. So batches run in the order in which they
- *                 have asked. The row is deleted when the batch ends. A batch that asks also deletes the rows of
- *                 batches whose node has died, of those that run for longer than the run_ns of their permit, and of
- *                 those that wait but asked last more than VERGE__PERMIT_WAIT_NS ago.
- *   rate          The column next_run of verge_control is when the rate allows the next timer. A batch reserves one
- *                 such time for each of its timers, and moves next_run behind the last. If the first of these times is
- *                 in the future, the batch is held until then, and needs no other permit for the rate.
+ *   concurrency   A batch that runs or waits to run has a row in verge_permit, with a ticket: 1, 2, 3 and so on. The
+ *                 batch may run if fewer than `concurrency` tickets are before its own. So batches run in the order in
+ *                 which they have asked. The row is deleted when the batch ends. A batch that asks also deletes the
+ *                 rows of batches whose node has died, of batches that run for longer than the run_ns of their permit,
+ *                 and of batches that wait but have not asked again for VERGE__PERMIT_WAIT_NS.
+ *   rate          The column next_run of verge_control holds the time at which the rate allows the next timer. A batch
+ *                 reserves one such time for each of its timers, and moves next_run behind the last of them. If the
+ *                 first of these times is in the future, the batch is held until then, and needs no other permit for
+ *                 the rate.
  */
 #define _GNU_SOURCE
 
@@ -19,7 +20,8 @@
 
 #include "durable/firing.h"
 
-#define RATE_PARTS 20 /* a batch has at most the timers of 1 / RATE_PARTS seconds, but at least one */
+/* A batch has at most as many timers as the rate allows in 1 / RATE_PARTS of a second, but at least one. */
+#define RATE_PARTS 20
 
 bool verge__needs_permit(const verge__handler *handler) {
     return handler->control.concurrency != 0 || handler->control.rate != 0;
@@ -33,7 +35,7 @@ uint32_t verge__permit_size(const verge__handler *handler) {
     return handler->granted_count > 0 ? handler->granted_count : rate < RATE_PARTS ? 1 : rate / RATE_PARTS;
 }
 
-/* Under the lock: makes the question for the firer's batch. Returns false if the batch needs no permit. */
+/* Called under the lock. Prepares a request for a permit for the firer's batch. Returns false if it needs no permit. */
 static bool prepare(verge__firer *firer) {
     verge_durable *durable = firer->durable;
     verge__handler *handler = &durable->handlers[firer->fired[0].handler];
@@ -43,7 +45,7 @@ static bool prepare(verge__firer *firer) {
         handler->granted_count -= is_reserved && handler->control.rate != 0 ? count : 0;
         return false;
     }
-    /* A slot may still have the ticket of a batch that had to wait. It is taken first, as its turn comes sooner. */
+    /* A slot that still has the ticket of a batch that had to wait is taken first: that ticket's turn comes sooner. */
     const uint64_t with_ticket = handler->ticket_slots & ~handler->slots;
     const uint64_t choice = with_ticket != 0 ? with_ticket : ~handler->slots;
     uint32_t slot = 0;
@@ -61,7 +63,7 @@ static bool prepare(verge__firer *firer) {
     return true;
 }
 
-/* Under the lock: notes the answer. Returns whether the batch may run now. */
+/* Called under the lock. Notes the store's answer. Returns whether the batch may run now. */
 static bool note_answer(verge__firer *firer, int error) {
     verge_durable *durable = firer->durable;
     const verge__permit *permit = &firer->permit;
@@ -78,7 +80,7 @@ static bool note_answer(verge__firer *firer, int error) {
         }
     }
     handler->slots &= ~(UINT64_C(1) << permit->slot);
-    if (error == 0 || verge__is_lost(error)) { /* lost: the row may be there, and the next question takes it over */
+    if (error == 0 || verge__is_lost(error)) { /* lost: the row may be there; the next batch takes it over */
         handler->ticket_slots |= UINT64_C(1) << permit->slot;
     }
     handler->next_allowed_ns = error == 0 ? permit->at_ns : handler->next_allowed_ns;

@@ -7,9 +7,9 @@
  *                one given out.
  * verge_node     the nodes. lease_until: when other nodes may take the node's shards. seen: when the node last renewed
  *                its lease, in store time.
- * verge_shard    owner: 0 means none. clean: 0 while the shard has an owner; if it still is when the owner is dead, a
- *                handler may have killed it. 1: the last owner gave the shard back. 2: the same, and the owner was
- *                careful (durable_internal.h).
+ * verge_shard    owner: 0 means none. clean: 0 while the shard has an owner. If clean is 0 when the owner is dead, a
+ *                handler may have killed the owner. 1: the last owner gave the shard back. 2: the same, and the owner
+ *                was careful (durable_internal.h).
  * verge_timer    pending timers. running: 1 if the timer is claimed for a handler outside of a transaction, until
  *                `due`.
  * verge_dead     timers that were given up.
@@ -49,7 +49,7 @@
     " NOT NULL, period " NUMBER " NOT NULL, policy " NUMBER " NOT NULL, handler " TEXT " NOT NULL, name " BYTES \
     ", payload " BYTES " NOT NULL, reason " TEXT " NOT NULL, died " NUMBER " NOT NULL, rule " TEXT ");"
 
-/* What tables of versions before 3 lack, except verge_mark. */
+/* Adds what tables of versions before 3 lack, except verge_mark. */
 #define VERGE__SCHEMA_3(NUMBER, TEXT) \
     VERGE__SCHEMA_CONTROL(NUMBER, TEXT) \
     "ALTER TABLE verge_timer ADD COLUMN rule " TEXT "; ALTER TABLE verge_dead ADD COLUMN rule " TEXT ";"

@@ -98,7 +98,7 @@ static const char *const texts[STATEMENT_COUNT] = {
 
 /* ---- errors, statements ---- */
 
-/* Returns a reason that SQLite's message lacks; empty: nothing is to be added. */
+/* Returns the reason that SQLite's message does not name, or "" if there is nothing to add. */
 static const char *reason_of(sqlite3 *db, int code) {
     const int number = db == NULL ? 0 : sqlite3_system_errno(db);
     if (code == SQLITE_READONLY) {
@@ -164,7 +164,7 @@ int verge__sq_bind(verge__sqlite *c, verge__sqlite_statement which, const int64_
                    sqlite3_stmt **ret) {
     if (verge__sq_is_undone(c) && which != ROLLBACK) {
         verge__set_words("SQLite has rolled the transaction back");
-        return -EIO; /* the statement would be a transaction of its own */
+        return -EIO; /* outside of a transaction, the statement would be committed by itself */
     }
     int error = verge__sq_prepare(c, texts[which], &c->statements[which]);
     for (int i = 0; i < count && error == 0; i++) {

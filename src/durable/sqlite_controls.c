@@ -102,7 +102,7 @@ int verge__sqlite_permit(verge__connection *connection, verge__permit *permit) {
         error = RUN_OF(c, PERMIT_RATE, permit->handler, &ignored,
                        number(permit->at_ns) + permit->timer_count * (INT64_C(1000000000) / rate));
     }
-    /* A batch that has to wait for its time asks again then, and keeps its ticket until then. */
+    /* If the batch has to wait until at_ns, it asks again at that time, and keeps its ticket until then. */
     const uint64_t run_ns = permit->at_ns > now_ns ? permit->at_ns - now_ns + VERGE__PERMIT_WAIT_NS : permit->run_ns;
     return error != 0 || concurrency == 0 ? error : verge__sqlite_keep_permit(connection, permit, run_ns);
 }

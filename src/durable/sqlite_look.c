@@ -153,7 +153,7 @@ int verge__sqlite_owners(verge__connection *connection, verge_durable_owner *ret
     return error != 0 ? error : found;
 }
 
-/* Returns how many rows of the query's result are not "ok", or a negative errno. text gets the first of them. */
+/* Returns how many rows of the query's result are not "ok", or a negative errno. `text` gets the first such row. */
 static int count_wrong(verge__sqlite *c, const char *query, char *text, size_t size) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(c->db, query, -1, &statement, NULL);

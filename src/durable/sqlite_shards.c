@@ -56,7 +56,7 @@ int verge__sqlite_make_tables(verge__connection *connection, uint32_t shard_coun
     c->was_undone = false;
     error = verge__sq_run(c, BEGIN, NULL, 0, NULL);
     const int found = error == 0 ? verge__sqlite_read_meta(connection, &meta) : error;
-    if (found == -ENOENT) { /* if 0, the tables are older, or another process has just made them */
+    if (found == -ENOENT) { /* if found is 0, the tables are older, or another process has just made them */
         (void)snprintf(rows, sizeof(rows),
                        "INSERT INTO verge_meta VALUES (%d, %d, %u, 0);"
                        "WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < %u) "

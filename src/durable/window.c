@@ -10,8 +10,8 @@
  *   V4  a hint that is held is in the list of its handler; handlers count their hints
  *   V5  a hint that waits or is held is due by read_until_ns (keeper.c). If a timer is moved beyond that time, its hint
  *       is dropped to make room; a later scan finds the row. (If the store's clock is set back, read_until_ns gets
- *       smaller, and V5 may not hold for a while. And a scan may have read the row before it was moved. Then the
- *       hint gets its old time again and stays until that time, and firing finds that the row is due later.)
+ *       smaller, and V5 may not hold for a while. And a scan may have read the row before the timer was moved. Then the
+ *       row has a hint with the old time. When that hint fires, the firer finds that the row is due later.)
  *   V6  released_count of a handler is the number of its hints with is_released; each of these waits
  */
 #define _GNU_SOURCE
@@ -181,7 +181,7 @@ static void unmark_released(verge_durable *durable, verge__hint *hint) {
 
 static void move(verge_durable *durable, uint32_t index, uint64_t due_ns, bool is_told) {
     verge__hint *hint = &durable->window.hints[index];
-    /* is_told: the row was committed just now. If its hint is firing, it may have looked for the row too early. */
+    /* is_told: the row was committed just now. If its hint is firing, the firer may have read the row before that. */
     const bool is_new = is_told && hint->state == VERGE__HINT_FIRING;
     if (hint->due_ns == due_ns && !is_new) {
         return;
@@ -333,7 +333,7 @@ void verge__window_hold(verge_durable *durable, uint32_t index, bool is_first) {
     verge__handler *handler = &durable->handlers[hint->handler];
     VERGE__INVARIANT(hint->state == VERGE__HINT_FIRING, "V1: only what has come out of the wheel is held");
     hint->is_moved = false;
-    if (is_far(durable, hint)) { /* it was moved while a permit was asked for */
+    if (is_far(durable, hint)) { /* the timer was moved while the firer asked for a permit */
         verge__window_drop(durable, index);
         return;
     }
@@ -368,7 +368,7 @@ void verge__window_trim(verge_durable *durable) {
             continue;
         }
         verge__handler *handler = &durable->handlers[hint->handler];
-        handler->window_count--; /* for the question whether there would be room for this hint */
+        handler->window_count--; /* so that verge__has_share tells whether this hint has room */
         const bool has_share = verge__has_share(durable, handler, false);
         handler->window_count++;
         if (!has_share) {

@@ -8,7 +8,7 @@
 
 #include "durable/durable_internal.h"
 
-/* A refusal that did not come for so long is over: the next one is told, even if it has the same words. */
+/* A refusal is over when it has not come for this time. The next one is told, even if it has the same words. */
 #define REFUSAL_OVER_NS UINT64_C(600000000000)
 
 static int copy_words(const char *words, char *text, size_t size) {
@@ -64,8 +64,8 @@ void verge__log(verge_durable *durable, const verge_durable_message *about, cons
     (void)pthread_mutex_unlock(&durable->said.lock);
 }
 
-/* Under the lock: counts a thread whose steps fail now. Returns whether to tell the log: true if it is the first such
- * thread, or if it fails for another reason. */
+/* Called under the lock. Counts a thread whose steps fail now. Returns whether to tell the log: true if no other thread
+ * is failing, or if this thread fails for another reason than was told last. */
 static bool is_news(verge_durable *durable, const char *words) {
     const bool is_new = durable->said.failing_count++ == 0 || strcmp(durable->said.told_words, words) != 0;
     (void)snprintf(durable->said.told_words, sizeof(durable->said.told_words), "%s", words);

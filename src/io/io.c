@@ -209,7 +209,7 @@ int verge_poll(int fd, short events, uint64_t deadline_ns) {
     return run(&operation, deadline_ns);
 }
 
-/* io_uring takes an offset of -1 as none, and has a splice flag of its own. Refuse both. */
+/* io_uring takes an offset of -1 as no offset, and has a splice flag of its own. Refuse both. */
 static bool is_wrong_splice(const int64_t *offset_in, const int64_t *offset_out, unsigned flags) {
     const unsigned known = SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT;
     return (offset_in != NULL && *offset_in < 0) || (offset_out != NULL && *offset_out < 0) || (flags & ~known) != 0;
@@ -229,7 +229,7 @@ static int splice_once(int fd_in, const int64_t *offset_in, int fd_out, const in
     return run(&operation, deadline_ns);
 }
 
-/* If one of the descriptors is O_NONBLOCK, the kernel does not wait for either of them. */
+/* If one of the descriptors is O_NONBLOCK, the kernel does not wait for either of them. Then two polls wait. */
 ptrdiff_t verge_splice(int fd_in, int64_t *offset_in, int fd_out, int64_t *offset_out, size_t size, unsigned flags,
                        uint64_t deadline_ns) {
     if (is_wrong_splice(offset_in, offset_out, flags)) {

@@ -10,8 +10,8 @@
 #include "task/runtime.h"
 #include "verge/blocking.h"
 
-/* A query and its texts, in one allocation. It belongs to the thread that resolves, and then to the
- * waiting task. If the task has given up, `abandon` of verge_blocking frees it. */
+/* A query and its texts, in one allocation. It belongs to the thread that resolves, and then to the waiting task. If
+ * the task has given up, verge_blocking calls `abandon`, which frees the query. */
 typedef struct lookup {
     verge_allocator allocator;
     size_t size; /* of the whole allocation */

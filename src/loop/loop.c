@@ -62,8 +62,8 @@ int verge_loop_cancel(verge_loop *loop, verge_loop_timer *timer) {
     return loop == NULL || timer == NULL ? -EINVAL : verge_timeout_cancel(loop->wheel, &timer->timeout);
 }
 
-/* Starts a periodic timer again. If its next deadline would be beyond the largest one, it gets the largest one. If now
- * is not before the largest one, the timer ends instead. */
+/* Starts a periodic timer again. If its next deadline would be beyond the largest deadline of the wheel, the timer gets
+ * the largest one. If now is not before the largest one, the timer ends instead. */
 static void start_again(verge_wheel *wheel, verge_loop_timer *timer) {
     uint64_t now = verge_wheel_now(wheel);
     uint64_t largest = verge_wheel_largest_deadline(wheel);

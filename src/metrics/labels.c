@@ -97,7 +97,7 @@ static bool are_labels(const verge_label *labels) {
     return true;
 }
 
-/* For Prometheus, a label with an empty value is the same as no label. */
+/* Whether each label has the same value in the others. For Prometheus, an empty value is the same as no label. */
 static bool each_is_among(const verge_label *labels, const verge_label *others) {
     for (; labels != NULL && labels->name != NULL; labels++) {
         const verge_label *other = find(others, labels->name);

@@ -10,7 +10,7 @@
 #include "service/sources.h"
 #include "service/symbol.h"
 
-#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* a timer that is late by less is not counted: it will run in a moment */
+#define OVERDUE_AFTER_NS UINT64_C(1000000000) /* a timer that is less late is not overdue: it will run in a moment */
 
 enum { NAME_SIZE = 128, LABELS_MAX = 30 };
 
@@ -56,7 +56,7 @@ static void copy_label(char name[NAME_SIZE], const char *label) {
 }
 
 /* Writes the name of a source. A label may have any bytes, but Prometheus wants UTF-8. If the name is not UTF-8, bytes
- * from 0x80 on become '?', from left to right, until the rest is UTF-8. */
+ * from 0x80 on become '?', from left to right, until the name is UTF-8. */
 static void name_source(const verge_service *service, uint32_t source, char name[NAME_SIZE]) {
     const uint64_t key = verge__source_key(&service->sources, source);
     if (source == VERGE__SOURCE_OTHERS || key == 0) {

@@ -5,7 +5,8 @@
 
 #include "metrics/writer.h"
 
-/* -EINVAL: some labels have no room for one more, which is named "source". */
+/* Checks that the labels of each service can get one more, named "source". -EINVAL: there are too many, or one has this
+ * name already. */
 int verge__metrics_check_for_sources(const verge_label *const *labels, size_t service_count);
 
 void verge__metrics_by_source(verge__metrics_writer *writer, verge_service *const *services,

@@ -6,11 +6,11 @@
  * Interest is one-shot, and set for each wait. Somebody may close a descriptor and open it as something else: then
  * the kernel silently forgets the interest, setting it again returns ENOENT, and the descriptor is added anew.
  *
- * If the last receive emptied a TCP socket, the next one waits without an attempt, which would usually fail. If data
- * came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left with the
- * kernel. The next such wait relies on it without a system call. The descriptor is then unsure, since it may be another
- * file by now. Before the reactor sleeps, and after it has looked for events PROBES_MAX times, it sets the interest of
- * all unsure descriptors again. On a busy worker the event has usually come by then.
+ * If the last receive emptied a TCP socket, the next receive waits without an attempt, because an attempt would usually
+ * fail. If data came meanwhile, the event comes at once. For such a wait, interest is steady: edge-triggered, and left
+ * with the kernel. The next such wait relies on this interest, without a system call. The descriptor is then unsure,
+ * since it may be another file by now. Before the reactor sleeps, or when it has looked for events PROBES_MAX times, it
+ * sets the interest of all unsure descriptors again. On a busy worker the event has usually come by then.
  *
  *   V1  an operation in state STARTED is in the list of its descriptor, and these lists contain no other operations.
  *       One of three holds for a descriptor with operations: interest is set for all events that they wait for, or the
@@ -174,7 +174,7 @@ static int set_interest(epoll_reactor *epoll, int fd) {
     return 0;
 }
 
-/* Sets the interest for what waits. Makes no system call if the interest is steady and may stay so. */
+/* Sets the interest for the operations that wait. Makes no system call if the interest is steady and may stay so. */
 static int begin_wait(epoll_reactor *epoll, int fd) {
     watched_file *file = &epoll->files[fd];
     if (!file->is_steady || !can_be_steady(file)) {
@@ -219,8 +219,8 @@ static bool done_at_once(verge__operation *operation, int32_t result) {
     return true;
 }
 
-/* The attempt on the thread sets the result, unless it returns EAGAIN, too. Then the result is -EPERM: what epoll_ctl
- * returns for a file without readiness. */
+/* Sets the result to -EPERM, which epoll_ctl returns for a file without readiness. The attempt on the thread replaces
+ * this result if it does not end with EAGAIN. */
 static bool leave_to_a_thread(verge__operation *operation) {
     operation->blocks = true;
     return done_at_once(operation, -EPERM);

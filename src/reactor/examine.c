@@ -25,7 +25,7 @@ bool verge__is_send(verge__operation *operation) {
     return true;
 }
 
-/* A transfer of 0 bytes: the kernel makes all its checks, and transfers nothing. */
+/* Makes a transfer of 0 bytes: the kernel makes all its checks, and transfers nothing. */
 static ssize_t transfer_nothing(const verge__operation *operation) {
     const struct iovec nothing = {0};
     const off_t offset = operation->offset == VERGE__FILE_POSITION ? -1 : (off_t)operation->offset;
@@ -39,8 +39,9 @@ static bool is_refusal(int error) {
 }
 
 /*
- * Some files have the mode of a regular file and still make readers wait (trace_pipe). These report readiness
- * correctly. A file without readiness is reported as always ready.
+ * Whether a transfer does not wait for other processes. The mode of the file is not enough: some files have the mode of
+ * a regular file, and still make readers wait (trace_pipe). But poll reports correctly whether these are ready. It
+ * reports files without readiness as always ready.
  */
 static bool is_regular(int fd, short events) {
     struct stat status;
@@ -56,7 +57,7 @@ static bool examine_late_transfer(verge__operation *operation, int32_t *ret_resu
     return !operation->never_waits && verge__attempt(operation, VERGE__READY, ret_result);
 }
 
-/* Opening a FIFO waits for its other end, opening a terminal line for its carrier. */
+/* Opening a FIFO waits until its other end is opened. Opening a terminal line waits for a carrier. */
 static bool may_wait_to_open(const verge__operation *operation) {
     struct stat status;
     const int flags = (operation->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;

@@ -11,7 +11,7 @@ static inline bool verge__is_read(const verge__operation *operation) {
 
 /*
  * A write to a socket has to be made as a send, with operation->send_flags: write(2) raises SIGPIPE if the peer has
- * gone. Returns whether the operation is such a write, and sets operation->is_send and send_flags.
+ * gone. Returns whether the operation is such a write. If it is, sets operation->is_send and send_flags.
  */
 bool verge__is_send(verge__operation *operation);
 
@@ -22,9 +22,9 @@ bool verge__is_send(verge__operation *operation);
  *     would wait for a file that cannot be read at all.)
  *   - The operation has 0 bytes. (io_uring would wait for some files to become ready.)
  *   - The operation has is_over set, its file is not regular, and a system call has done it at once.
- * Otherwise, if is_over is set: sets never_waits if the operation is done in a thread of the kernel and does not wait
- * for other processes (regular files, fsync, most openats and splices). Such an operation is done however short the
- * time is (N3 in verge/io.h), so it must not be cancelled before that thread begins.
+ * Otherwise, if is_over is set, the function sets never_waits for an operation that a thread of the kernel does, and
+ * that does not wait for other processes (regular files, fsync, most openats and splices). Such an operation is done
+ * even if its deadline has passed (N3 in verge/io.h), so it must not be cancelled before that thread begins.
  */
 bool verge__examine(verge__operation *operation, int32_t *ret_result);
 

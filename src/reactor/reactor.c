@@ -82,7 +82,7 @@ bool verge__reactor_refuse(const verge__reactor *reactor, verge__operation *oper
     return true;
 }
 
-/* Waits for the eventfd alone. If somebody has closed that as well, returns after a nap. */
+/* Waits for the eventfd alone. If somebody has closed the eventfd as well, returns after a nap. */
 static void wait_for_wake(verge__reactor *reactor, uint64_t timeout_ns) {
     const uint64_t nap_ns = 1000000;
     const uint64_t never_s = 1000000000;
@@ -143,7 +143,8 @@ static int open_uring(unsigned entry_count, const verge_allocator *allocator, ve
 #endif
 }
 
-/* Finds the kind of reactor that the environment names; AUTO: it names none. False: it names an unknown one. */
+/* Finds the kind of reactor that the environment names, or AUTO if it names none. Returns false if it names an unknown
+ * one. */
 static bool kind_from_environment(const char *name, verge__reactor_kind *ret_kind) {
     if (name == NULL || *name == '\0') {
         *ret_kind = VERGE__REACTOR_AUTO;

@@ -6,16 +6,16 @@
  * The submission queue may be full when an operation or a cancellation comes. Neither is dropped:
  *   U1  an operation that found no room is in `queued`, in state QUEUED, and the kernel does not know it.
  *   U2  an operation whose cancellation found no room is in `cancels`, in state STARTED. It leaves that list when its
- *       cancellation is submitted, or when it is done. So no operation that is done is in that list. In the submission
- *       queue, the cancellation comes before everything submitted later, also before a later operation at the same
- *       address.
+ *       cancellation is submitted, or when it is done. So no operation that is done is in that list. A cancellation
+ *       names its operation by the operation's address. In the submission queue, it comes before everything submitted
+ *       later. So it cannot cancel a later operation that uses the same memory.
  *   U3  an operation whose cancellation was submitted is in `cancelling` until it is done. The kernel may fail to find
  *       an operation (-ENOENT) that is not done, for example on its way from a poll to a thread of the kernel. Then all
  *       operations of this list are cancelled again. An operation may have its result while the kernel still holds its
  *       buffers: such an operation is cancelled again after a short time.
  *   U4  an operation in state STARTED that is not to be cancelled is in `started`.
  * If the completion queue overflows, the kernel keeps the completions (IORING_FEAT_NODROP, which is required), and
- * liburing fetches them when it sees the flag.
+ * liburing fetches them when it sees that the kernel has set IORING_SQ_CQ_OVERFLOW.
  */
 #define _GNU_SOURCE
 
@@ -47,7 +47,7 @@ typedef struct uring_reactor {
     verge__list started;
     verge__list cancels;
     verge__list cancelling;
-    uint64_t cancel_again_at_ns; /* when those in `cancelling` are cancelled again (U3); 0: no need */
+    uint64_t cancel_again_at_ns; /* when all of `cancelling` is cancelled again (U3); 0: no need */
     int error;                   /* a lasting error of io_uring_enter, or 0 */
     bool wake_armed;
     bool can_expect_wait; /* the kernel can be told to wait before its first attempt (Linux 5.19) */
@@ -112,8 +112,8 @@ static int try_out(struct io_uring *ring) {
     return 0;
 }
 
-/* Takes the best flags that the kernel has. With the first two choices, the kernel does its work when the worker enters
- * it, and does not interrupt the worker for that. */
+/* Takes the best flags that the kernel has. With the first two choices, the kernel does not interrupt the worker: it
+ * waits with its work until the worker enters the kernel. */
 static int set_up(uring_reactor *uring, unsigned entry_count) {
     static const unsigned choices[] = {
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
@@ -280,9 +280,9 @@ static uint64_t time_to_cancel_again(uring_reactor *uring) {
     return VERGE_NEVER;
 }
 
-/* For an operation that found no room and is cancelled: if it is a send, a receive or a poll that can be done at once,
- * a system call does it (N3). Others are not tried, since a call might wait: for an accept, the caller's socket would
- * have to be set to O_NONBLOCK. They end with -ECANCELED. */
+/* For an operation that found no room and is cancelled. A send, a receive or a poll is attempted by a system call (N3).
+ * All other operations end with -ECANCELED without an attempt, since a system call might wait. To prevent that for an
+ * accept, the caller's socket would have to be set to O_NONBLOCK. */
 static int32_t attempt_at_last(verge__operation *operation) {
     int32_t result = -ECANCELED;
     const bool can_be_attempted = operation->kind == VERGE__RECV || operation->kind == VERGE__SEND ||
@@ -370,9 +370,9 @@ static bool is_interruption(int32_t result) {
 typedef enum next_step { FINISH, TRY, POLL_FIRST, NAP_FIRST } next_step;
 
 /*
- * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), even if nobody asked for that event. It
- * does not mean that an operation can write, and each further poll would end at once. So the operation naps before it
- * is tried again. The same goes for verge_poll.
+ * A poll of io_uring also ends if the peer has shut down its side (POLLRDHUP), even if nobody asked for that event. The
+ * event does not mean that an operation can write, and each further poll would end at once. So the operation naps
+ * before it is tried again. The same goes for verge_poll.
  */
 static next_step what_next(const verge__operation *operation, int32_t *result) {
     if (operation->naps) {
@@ -474,8 +474,8 @@ static int wait_for_kernel(uring_reactor *uring, uint64_t timeout_ns) {
                                             NULL);
 }
 
-/* Whether the completion queue is empty although the kernel has completions: of work that waits for this thread, or
- * completions that overflowed. */
+/* Whether the completion queue is empty, but a system call would fill it: the kernel has work that waits for this
+ * thread to enter it, or completions that overflowed. */
 static bool must_fetch(const uring_reactor *uring) {
     const unsigned flags = __atomic_load_n(uring->ring.sq.kflags, __ATOMIC_RELAXED);
     return (flags & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0 && io_uring_cq_ready(&uring->ring) == 0;

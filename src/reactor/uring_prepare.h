@@ -5,11 +5,11 @@
 
 #include "reactor/operation.h"
 
-/* Fills the entry, except its user_data. An operation that polls becomes a poll, one that naps becomes a timeout. */
+/* Fills the entry, except its user_data. An operation that polls becomes a poll; one that naps becomes a timeout. */
 void verge__uring_prepare(struct io_uring_sqe *sqe, const verge__operation *operation);
 
-/* Whether a custom operation does not wait for other processes: most operations on file systems, and a few others.
- * Calls custom.prepare, to find the kind of the operation. */
+/* Returns whether a custom operation never waits for other processes: most operations on file systems, and a few
+ * others. Calls custom.prepare, to find the kind of the operation. */
 bool verge__uring_never_waits(const verge__operation *operation);
 
 #endif

@@ -32,14 +32,14 @@ static inline int64_t verge__floor_divide(int64_t value, int64_t divisor) {
     return value / divisor - (value % divisor < 0 ? 1 : 0);
 }
 
-/* Days since 1970 of the first day of a year. */
+/* Returns the days from 1970-01-01 to the first day of a year. */
 static inline int64_t verge__day_of_year(int64_t year) {
     const int64_t before = year - 1;
     return before * 365 + verge__floor_divide(before, 4) - verge__floor_divide(before, 100) +
            verge__floor_divide(before, 400) - 719162;
 }
 
-/* Days since 1970. */
+/* Returns the days from 1970-01-01 to a date. */
 static inline int64_t verge__day_of_date(verge__date date) {
     int64_t day = verge__day_of_year(date.year) + date.day - 1;
     for (unsigned month = 1; month < date.month; month++) {

@@ -26,8 +26,8 @@ static size_t changes_until(const verge_zone *zone, int64_t time) {
     return low;
 }
 
-/* Inserts a change in order of time. If summer time ends and begins at the same time, the begin comes second. So a zone
- * can have summer time all year. */
+/* Inserts a change in order of time. If summer time ends and begins at the same time, the change to summer time comes
+ * second. So a zone can have summer time all year. */
 static void insert(verge__clock_change *changes, size_t count, verge__clock_change change, int32_t summer_offset) {
     size_t place = count;
     while (place > 0 && (changes[place - 1].at > change.at ||
@@ -57,7 +57,7 @@ static verge__span span_by_rule(const verge__zone_rule *rule, int64_t since, int
         insert(changes, count++, begin, rule->summer_offset);
         insert(changes, count++, end, rule->summer_offset);
     }
-    /* The first of these changes is about a year ago or more: local times that were shown before do not matter. */
+    /* The first of these changes is about a year ago or more. Local times shown before that change do not matter. */
     span.offset = changes[0].offset;
     for (size_t i = 1; i < count; i++) {
         if (changes[i].at > time) {

@@ -65,14 +65,14 @@ typedef struct verge__span {
     int32_t offset;
 } verge__span;
 
-/* Returns the span that has this time. If zone is NULL, it is UTC. */
+/* Returns the span that has this time. If zone is NULL, the zone is UTC. */
 verge__span verge__zone_span(const verge_zone *zone, int64_t time);
 
 /* Reads the footer of a TZif file, a TZ string as of POSIX with the extensions of RFC 8536. Returns false if it is not
  * valid. */
 bool verge__zone_rule_parse(const char *text, size_t size, verge__zone_rule *ret_rule);
 
-/* Returns when the clock changes in this year, in seconds since 1970. offset is the one before the change. */
+/* Returns when the clock changes in this year, in seconds since 1970. `offset` is the offset before the change. */
 int64_t verge__yearly_at(const verge__yearly *yearly, int64_t year, int32_t offset);
 
 /* Returns whether this text can be the name of a zone. The text need not end with a 0. */

@@ -21,7 +21,7 @@
 enum {
     HEADER_SIZE = 44,
     TYPE_SIZE = 6,
-    OFFSET_MIN = -25 * 3600 + 1, /* Z2 */
+    OFFSET_MIN = -25 * 3600 + 1, /* Z2 (zone.h) */
     OFFSET_MAX = 26 * 3600 - 1,
     FOLDER_MAX = 512,
 };

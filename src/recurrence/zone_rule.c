@@ -62,7 +62,7 @@ static bool skip_name(reader *from) {
     return from->text - begin >= 3;
 }
 
-/* [+-]hh[:mm[:ss]] */
+/* Reads a time: [+-]hh[:mm[:ss]]. */
 static bool read_time(reader *from, unsigned hours_max, int32_t *ret_seconds) {
     const bool is_negative = skip(from, '-');
     if (!is_negative) {
@@ -140,7 +140,7 @@ bool verge__zone_rule_parse(const char *text, size_t size, verge__zone_rule *ret
     return true;
 }
 
-/* The day of a year, as days since 1970. */
+/* Returns the day of the change in a year, as days since 1970. */
 static int64_t day_of(const verge__yearly *yearly, int64_t year) {
     const int64_t first = verge__day_of_year(year);
     switch (yearly->kind) {

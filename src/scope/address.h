@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scope/address.h - where scope listens: an address as text, a socket that listens there, the token in its path. */
+/* scope/address.h - the address at which scope listens: parses it, opens a socket that listens there, and checks the
+ * token in the path of a request. */
 #ifndef VERGE_SRC_SCOPE_ADDRESS_H
 #define VERGE_SRC_SCOPE_ADDRESS_H
 
@@ -40,8 +41,8 @@ int verge__address_parse(const char *text, verge__address *ret_address);
 
 bool verge__token_is_valid(const char *token);
 
-/* Opens a socket that listens. A Unix socket ignores token. For a port, token must be valid; if it is NULL, a random
- * one is made. Returns errors of system calls, and -EAGAIN if there are no random numbers. */
+/* Opens a socket that listens. A Unix socket ignores `token`. For a TCP port, `token` must be valid or NULL; if it is
+ * NULL, a random token is made. Returns errors of system calls, and -EAGAIN if there are no random numbers. */
 int verge__listener_open(const verge__address *address, const char *token, verge__listener *ret_listener);
 void verge__listener_close(verge__listener *listener);
 

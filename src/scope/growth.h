@@ -2,8 +2,8 @@
 /*
  * scope/growth.h - finds counts that only ever grow. The smallest count in each window of 4 s is its floor. A count
  * that follows the load comes back to its floor; the floor of a leak rises. If eight floors in a row are each above the
- * one before, a leak is suspected. If many of the timers end, it takes thirty floors: when more timers start than
- * before, their number grows until the first of these end.
+ * one before, a leak is suspected. If many of the timers end, it takes thirty floors. When more timers start than
+ * before, their number grows until the first of the additional ones end, and this is no leak.
  */
 #ifndef VERGE_SRC_SCOPE_GROWTH_H
 #define VERGE_SRC_SCOPE_GROWTH_H
@@ -13,10 +13,10 @@
 
 typedef struct verge__growth {
     uint64_t window_since_ns; /* 0: nothing was noted yet */
-    uint64_t floor;           /* of this window */
+    uint64_t floor;           /* the smallest count of this window, so far */
     uint64_t last_floor;
     uint32_t rise_count;
-    uint64_t first_floor, first_ns; /* the floor before the first rise in rise_count, and the end of its window */
+    uint64_t first_floor, first_ns; /* the floor before the rises in rise_count, and when its window ended */
 } verge__growth;
 
 enum { VERGE__GROWTH_RISES = 8, VERGE__GROWTH_RISES_WITH_ENDS = 30 };
@@ -45,8 +45,8 @@ static inline double verge__growth_rate(const verge__growth *growth) {
            (double)(growth->window_since_ns - growth->first_ns);
 }
 
-/* Whether a leak is suspected. `ended` is how many timers end a second. That is many if it is more than a quarter of
- * the growth a second. */
+/* Whether a leak is suspected. `ended` is how many timers end a second. These are many if they are more than a quarter
+ * of the growth a second. */
 static inline bool verge__growth_is_suspect(const verge__growth *growth, double ended) {
     return growth->rise_count >= VERGE__GROWTH_RISES_WITH_ENDS ||
            (growth->rise_count >= VERGE__GROWTH_RISES && 4 * ended <= verge__growth_rate(growth));

@@ -6,7 +6,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define UNUSED_NS (60 * SECOND_NS) /* a source without timers and events for so long is forgotten */
-#define LEAVING_NS (5 * SECOND_NS) /* time for a thread that has just looked up the number (service/sources.h) */
+#define LEAVING_NS (5 * SECOND_NS) /* so long a thread may take to use a number that it has looked up (sources.h) */
 
 /* ---- new sources ---- */
 
@@ -25,7 +25,7 @@ static void find_first(verge__service_view *view, uint32_t index) {
 
 static void name_source(verge__service_view *view, uint32_t index, uint64_t key, uint64_t now_ns) {
     verge__source_view *source = &view->sources[index];
-    verge__source_lateness *lateness = source->lateness; /* belongs to the number of the source: its counters go on */
+    verge__source_lateness *lateness = source->lateness; /* stays with the number, whose counters go on */
     *source = (verge__source_view){.key = key, .lateness = lateness, .used_ns = now_ns};
     source->is_label = verge__key_name(key, source->name, sizeof(source->name));
     if (source->name[0] == '\0') {
@@ -121,7 +121,7 @@ static void note_use(verge__service_view *view, uint32_t index, uint64_t now_ns)
         source->is_leaving = false;
     } else if (source->is_leaving && now_ns - source->leaving_ns >= LEAVING_NS) {
         source->is_leaving = false;
-        source->used_ns = now_ns; /* for a source that is in use again, and stays */
+        source->used_ns = now_ns; /* if the source is in use again, forget keeps it */
         forget(view, index);
     } else if (!source->is_leaving && now_ns - source->used_ns >= UNUSED_NS) {
         source->is_leaving = true;

@@ -85,7 +85,7 @@ void verge__scope_forget_panels(verge_scope *scope) {
     }
 }
 
-/* ---- items, which people can act on ---- */
+/* ---- items that people can act on ---- */
 
 int verge__scope_act(verge_scope *scope, uint64_t number, uint64_t item, const char *action) {
     verge_scope_panel *panel = NULL;
@@ -139,7 +139,7 @@ static void write_items(verge__text *text, const verge_scope_panel *panel) {
 
 /* ---- figures ---- */
 
-/* Updates a rate, over about the last two seconds. A total that is smaller than before has begun anew: then the rate
+/* Updates a rate, over about the last two seconds. If a total is smaller than before, it has begun anew. Then the rate
  * stays as it was. */
 static void note_value(verge_scope_panel *panel, size_t index, uint64_t value, double seconds) {
     const double weight = 0.25;

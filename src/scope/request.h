@@ -43,8 +43,8 @@ int verge__request_parse(const char *bytes, size_t size, verge__request *ret_req
 
 bool verge__part_equals(verge__part part, const char *text);
 
-/* Whether the request may be DNS rebinding: it has no Host, its Host is neither numeric nor localhost, or it has an
- * Origin that is not "http://" and this Host. */
+/* Whether the request may come from an attack by DNS rebinding: it has no Host, its Host is neither numeric nor
+ * localhost, or it has an Origin that is not "http://" and this Host. */
 bool verge__request_is_foreign(const verge__request *request);
 
 /* Whether If-None-Match names the tag, or is "*". */

@@ -301,7 +301,7 @@ void verge__scope_write(verge_scope *scope, uint64_t now_ns, verge__text *text) 
     (void)pthread_mutex_unlock(&scope->lock);
     verge__json_end(text, ']');
     verge__troubles troubles = {.count = 0};
-    verge__troubles_find(scope, now_ns, &troubles); /* first: panels may have too many for the list */
+    verge__troubles_find(scope, now_ns, &troubles); /* before the panels, as their troubles may fill the list */
     verge__scope_write_panels(scope, now_ns, text, &troubles);
     verge__troubles_write(&troubles, text);
     verge__json_end(text, '}');

@@ -14,7 +14,7 @@ enum { VERGE__STUCK_KEPT = 256 };
 typedef struct verge__stuck_event {
     uint64_t number; /* from 1 on; 0: none */
     uint32_t worker;
-    uint64_t since_ns, until_ns; /* when scope first saw that the callback ran, and that it had ended (0: it runs) */
+    uint64_t since_ns, until_ns; /* when scope first saw the callback, and first saw that it had ended (0: it runs) */
     char name[96];               /* of the source */
 } verge__stuck_event;
 
@@ -39,7 +39,7 @@ void verge__stuck_note(struct verge__service_view *view, uint64_t now_ns);
 /* Returns the event of a worker, or NULL if the worker is not stuck now. */
 const verge__stuck_event *verge__stuck_now(const verge__stuck_watch *watch, uint32_t worker);
 
-/* How many workers are stuck now. */
+/* Returns how many workers are stuck now. */
 uint32_t verge__stuck_count(const verge__stuck_watch *watch);
 
 #endif

@@ -90,7 +90,7 @@ void verge__json_end(verge__text *text, char bracket) {
     text->needs_comma = true;
 }
 
-/* Faster than printf: most of a text is numbers. */
+/* Does not use printf, which is slower: most of a text is numbers. */
 void verge__json_number(verge__text *text, const char *key, uint64_t value) {
     char digits[20];
     size_t at = sizeof(digits);
@@ -102,8 +102,8 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value) {
     verge__text_add(text, digits + at, sizeof(digits) - at);
 }
 
-/* Writes three digits after the point, or none if all three are 0. It does not depend on the locale. A value that is
- * not positive, is NaN, or is 1e15 or more, is written as 0. */
+/* Writes three digits after the point, or none if all three are 0. The text does not depend on the locale. A value that
+ * is not positive, is NaN, or is 1e15 or more, is written as 0. */
 void verge__json_real(verge__text *text, const char *key, double value) {
     const bool is_usable = value > 0 && value < 1e15; /* false for NaN, too */
     const uint64_t thousandths = is_usable ? (uint64_t)(value * 1000 + 0.5) : 0;
@@ -143,14 +143,14 @@ static size_t character_size(const unsigned char *at, uint32_t *ret_character) {
     return 0;
 }
 
-/* Control characters, and characters that change the direction of the text or cannot be seen. */
+/* Whether the character is a control character, changes the direction of the text, or cannot be seen. */
 static bool is_hidden(uint32_t character) {
     return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0xad || character == 0x61c ||
            (character >= 0x200b && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
            (character >= 0x2060 && character <= 0x206f) || character == 0xfeff;
 }
 
-/* Characters with a meaning in HTML or in JSON. */
+/* Whether the character has a meaning in HTML or in JSON. */
 static bool is_markup(uint32_t character) {
     return character == '"' || character == '\\' || character == '<' || character == '>' || character == '&' ||
            character == '\'';

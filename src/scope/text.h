@@ -34,8 +34,9 @@ void verge__json_number(verge__text *text, const char *key, uint64_t value);
 void verge__json_real(verge__text *text, const char *key, double value);
 void verge__json_bool(verge__text *text, const char *key, bool value);
 
-/* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that cannot be seen or change the
- * direction of the text, and those with a meaning in HTML or JSON are escaped. A value of NULL is written as null. */
+/* Takes any bytes: invalid UTF-8 becomes U+FFFD. Control characters, characters that cannot be seen or that change
+ * the direction of the text, and those with a meaning in HTML or JSON are escaped. A value of NULL is written as
+ * null. */
 void verge__json_string(verge__text *text, const char *key, const char *value);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "scope/scope_internal.h"
 
-/* The worst first. */
+/* The kinds of trouble, the worst first. */
 typedef enum verge__trouble_kind {
     VERGE__TROUBLE_STUCK,   /* a worker runs one callback for too long */
     VERGE__TROUBLE_LEAK,    /* the number of a source's timers only grows */
@@ -19,7 +19,7 @@ typedef struct verge__trouble {
     const char *subject; /* "service", "tasks"; "": a panel */
     uint32_t which;      /* the worker, the source or the panel */
     bool has_culprit;
-    uint32_t culprit; /* the source that keeps the worker busy, so that others are late or overdue */
+    uint32_t culprit; /* the source that keeps the worker busy; because of it, others are late or overdue */
     char text[512];
 } verge__trouble;
 

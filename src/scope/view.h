@@ -15,14 +15,14 @@
 
 enum {
     VERGE__NAME_SIZE = 96,
-    VERGE__HEAT_ROWS = 34,      /* of lateness: below 2^10 ns, below 2^11 ns, and so on; the last row has all above */
+    VERGE__HEAT_ROWS = 34,      /* rows of lateness: below 2^10 ns, below 2^11 ns, and so on; the last has all above */
     VERGE__HISTORY_COUNT = 600, /* so many seconds are kept */
 };
 
 #define VERGE__LATE_NS UINT64_C(100000000) /* a callback that begins so late counts as late: people notice that */
 
-/* A rate that may come from samples. Each look has an estimate. How much the estimates of about the last ten seconds
- * differ tells how far the true rate may be from their mean. */
+/* A rate that may come from samples. Each look makes an estimate. The spread of the estimates of about the last ten
+ * seconds tells how far the true rate may be from their mean. */
 typedef struct verge__rate {
     double now;     /* events a second; it follows a change in about two seconds */
     double past;    /* sum of the estimates of all looks; older ones count less */
@@ -46,7 +46,7 @@ typedef struct verge__source_view {
     uint64_t used_ns; /* when it last had a timer or an event */
     bool is_leaving;
     uint64_t leaving_ns;
-    /* from the last round of the walk, over all sources that this source stands for */
+    /* from the last round of the walk (walk.h), over all sources that this source stands for */
     uint64_t pending;
     uint32_t overdue, overdue_on, oldest_s; /* overdue_on: the worker of one overdue timer */
     bool is_older;                          /* the oldest timer may be older than oldest_s (walk.h) */
@@ -62,7 +62,7 @@ typedef struct verge__seat_source {
 typedef struct verge__seat_view {
     bool is_known;
     uint64_t started, cancelled, fired;           /* totals of the worker that were counted already */
-    uint64_t event_count;                         /* new starts or firings, whichever are more, at the last look */
+    uint64_t event_count;                         /* new at the last look: starts or firings, whichever are more */
     verge__source_counts of[VERGE__SOURCE_COUNT]; /* samples up to the last look */
     verge__seat_source recent[VERGE__SOURCE_COUNT];
     /* what the worker does */
@@ -98,7 +98,7 @@ typedef struct verge__service_view {
     uint64_t looked_ns; /* when the last look was */
     uint64_t looked_before_ns;
     uint64_t tick_count;  /* looks since somebody began to look */
-    uint64_t look;        /* number of the look, which tells workers that there was a new one */
+    uint64_t look;        /* number of the last look; a new number tells workers that scope has looked */
     double past_looks;    /* number of looks in the sums of a verge__rate; older ones count less */
     double past_seconds;  /* seconds between these looks; older ones count less */
     uint32_t exact_looks; /* how many looks in a row have counted each event */
@@ -138,7 +138,7 @@ double verge__view_rate(const verge__service_view *view, const verge__rate *rate
 /* Returns how many timers of a source ended a second, in about the last ten seconds. */
 double verge__view_ends(const verge__service_view *view, const verge__source_view *source);
 
-/* Whether a source seems to leak timers. */
+/* Returns whether a source seems to leak timers. */
 bool verge__view_is_leak(const verge__service_view *view, const verge__source_view *source);
 
 /* Returns a quantile of the lateness of a source in about the last ten seconds, or 0 if there are fewer than
@@ -161,7 +161,7 @@ const verge__detail *verge__view_detail(const verge__service_view *view, uint32_
 /* Names new sources, and allocates memory for them. */
 void verge__view_name_sources(verge__service_view *view, uint64_t now_ns);
 
-/* After a round of the walk: adds up the sources with the same name, and frees numbers that are not used any more. */
+/* Called after a round of the walk. Adds up sources with the same name, and frees numbers that are no longer used. */
 void verge__view_take_round(verge__service_view *view, uint64_t now_ns);
 
 /* Returns the source under which a timer is listed. */

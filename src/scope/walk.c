@@ -66,8 +66,8 @@ typedef struct verge__glance {
     uint32_t *seen;
 } glance;
 
-/* Notes the age of a timer. Returns when the timer was first seen, in quarters of a second since began_ns; 0: in the
- * first round. */
+/* Notes the age of a timer. Returns when the timer was first seen, in quarters of a second since began_ns, or 0 if that
+ * was in the first round. */
 static uint32_t note_age(const verge__walk *walk, verge__walk_result *result, uint32_t *seen, uint32_t source,
                          uint32_t generation, uint32_t now) {
     if (*seen >> AGE_BITS != generation << AGE_BITS >> AGE_BITS) { /* generations are odd, never 0 */

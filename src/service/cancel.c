@@ -27,9 +27,9 @@ static uint64_t ended_by(const verge_worker *bound, uint64_t word) {
 }
 
 /*
- * For a thread that is no worker: a guess of the word, in place of a load. Usually the record is in the cache of the
- * worker's processor. A load would only get a copy of it, and the exchange would have to ask that processor again. If
- * the guess is wrong, the exchange fails, but it has brought the record here, and returns the present word.
+ * For a thread that is no worker: guesses the word, and does not load it. Usually the record is in the cache of the
+ * worker's processor. A load would only get a copy of the record, and the exchange would have to ask that processor
+ * again. If the guess is wrong, the exchange fails, but it has brought the record here, and returns the present word.
  */
 static uint64_t likely_word(verge_timer handle) {
     return verge__word_with_owner((handle & VERGE__GENERATION_MASK) + VERGE__SCHEDULED, 1);
@@ -64,7 +64,7 @@ static VERGE__ALWAYS_INLINE int cancel(verge_service *service, verge_worker *bou
             if (is_running) {
                 return VERGE_RUNNING;
             }
-            break; /* the thread that writes the deadline, or is about to run the timer, ends it */
+            break; /* the timer ends later: a thread writes its deadline, or is about to run it, and sees QUIT */
         }
     }
     bool is_local = bound != NULL && verge__word_owner(word) == bound->id;
@@ -90,8 +90,8 @@ static VERGE__ALWAYS_INLINE int cancel_on_turn(verge_service *service, verge_tim
     return verdict;
 }
 
-/* The short way of the bound worker, T6, for its own timer that waits for its deadline. False: it does not apply, and
- * nothing has changed. */
+/* The short way of the bound worker, T6, for its own timer that waits for its deadline. False: the short way does not
+ * apply, and nothing has changed. */
 static VERGE__ALWAYS_INLINE bool cancel_by_short_way(const verge_service *service, verge_worker *worker,
                                                      verge_timer handle, bool machine_has_cas) {
     verge__timer *timer = NULL;
@@ -104,8 +104,8 @@ static VERGE__ALWAYS_INLINE bool cancel_by_short_way(const verge_service *servic
     if (VERGE__UNLIKELY(freed < handle)) {
         return false; /* the record has no generations left */
     }
-    /* No test of the handle is needed: the exchange compares it, and an invalid handle fits no word of a SCHEDULED
-     * timer. */
+    /* No test of the handle is needed: the exchange compares its generation, and that of an invalid handle fits no word
+     * of a SCHEDULED timer. */
     uint64_t word = (handle & VERGE__GENERATION_MASK) + worker->scheduled_here;
     VERGE__STEP("word: change");
     if (VERGE__UNLIKELY(!verge__exchange_relaxed(&timer->word, word, word + VERGE__GENERATION_ONE - VERGE__SCHEDULED,
@@ -161,10 +161,11 @@ static bool is_in_any_callback(const verge_worker *bound) {
 }
 
 /*
- * Circles. Callbacks may wait for each other, also across services. All threads that wait inside a callback are in one
- * list, under one lock. A thread that would close a circle is not added. While a thread is in the list, it stays inside
- * its callbacks. So its workers and their services exist, and nothing that is read here changes. The service that a
- * thread waits for is only compared, and not read: it may be freed as soon as the callback has returned.
+ * Circles. Callbacks may wait for each other, also across services. In a circle, they would wait for ever. All threads
+ * that wait inside a callback are in one list, under one lock. A thread that would close a circle is not added. While a
+ * thread is in the list, it stays inside its callbacks. So its workers and their services exist, and nothing that is
+ * read here changes. The service that a thread waits for is only compared, and not read: it may be freed as soon as the
+ * callback has returned.
  */
 typedef struct verge__waiting {
     const verge_worker *bound;    /* the workers of this thread */
@@ -187,7 +188,7 @@ static const waiting *find_waiting(const verge_service *service, verge_timer tim
 
 /* Whether the callback that `self` wants to wait for is waiting, directly or through others, for a callback that this
  * thread is inside. The list has no circles. But a thread whose wait is over may still be in the list, and the timer it
- * waited for may run again, so the list may look as if it had a circle. So the search visits at most as many threads as
+ * waited for may run again. Then the list looks as if it had a circle. So the search visits at most as many threads as
  * the list has. */
 static bool closes_a_circle(const waiting *self) {
     const waiting *link = find_waiting(self->service, self->timer);

@@ -16,7 +16,8 @@ static void nap(void) {
     (void)nanosleep(&duration, NULL);
 }
 
-/* Runs the caller's own worker meanwhile, or its timers would never end. True: the caller is still a worker. */
+/* Runs the caller's own worker for a while: otherwise its timers would never end. True: the caller is still a
+ * worker. */
 static bool run_worker(const verge_service *service, verge_worker *worker, uint64_t deadline_ns) {
     const uint64_t nap_ns = verge__service_clock(service) + NAP_NS;
     return verge_worker_run_once(worker, nap_ns < deadline_ns ? nap_ns : deadline_ns) >= 0;

@@ -36,8 +36,9 @@ void verge__worker_deinit_wheel(verge_worker *worker) {
 
 /* ---- filing ---- */
 
-/* The caller keeps `held` right: it adds 1 for a timer that was in no wheel. A free record counts in `held`, whether it
- * is in the wheel or not. So for a timer that has just been a free record, the caller adds nothing. */
+/* `held` counts the timers in the wheel, and all free records of the worker, whether they are in the wheel or not. The
+ * caller keeps `held` right: it adds 1 for a timer that was in no wheel. For a timer that has just been a free record,
+ * the caller adds nothing. */
 void verge__worker_file(verge_worker *worker, verge__timer *timer) {
     uint64_t tick = verge__worker_tick(worker, verge__timer_deadline(timer));
     if (verge__timer_is_filed(timer)) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The free records of a worker: a stack of at most VERGE__FREE_KEPT. The stack holds generations and indexes, so that a
- * start need not wait for a load from the record. Half of the stack goes to the pool, or comes from it, at once. So a
+ * start need not wait for a load from the record. Records move to the pool and from it by halves of the stack. So a
  * worker that starts and ends timers in turn takes the pool's lock once in 128 starts, at most. If the pool is empty,
- * the worker takes many new records at once (table.h). Those that it has not used when it leaves stay with its seat.
+ * the worker takes many new records in one go (table.h). New records that a leaving worker has not used stay with its
+ * seat. A free record may still be in the worker's wheel, so that its next timer can use its place (record.h).
  */
 #include <string.h>
 
@@ -22,14 +23,14 @@ static void count_free(verge_worker *worker, int by) {
     verge__count(&worker->held, (uint64_t)(int64_t)by);
 }
 
-/* Withdraws a free record. The counts stay: a free record is counted, whether it is in the wheel or not. */
+/* Takes a free record out of the wheel, if it is there. free_count stays: it counts all free records. */
 static void withdraw(verge_worker *worker, verge__timer *timer) {
     if (verge__timer_is_filed(timer)) {
         verge__calendar_withdraw(&worker->calendar, &timer->node);
     }
 }
 
-/* Takes the `count` records that were freed first out of the wheel, and gives them to the pool. */
+/* Takes the lowest `count` records of the stack, which were freed first. Withdraws them, and gives them to the pool. */
 static void give(verge_worker *worker, uint32_t count) {
     verge__table *table = &worker->service->table;
     if (count == 0) {

@@ -35,9 +35,9 @@ static int make_seat(verge_service *service, verge_worker **ret_worker) {
 }
 
 /*
- * A service thread that has left its seat is about to end, but may still run: for example destructors of
- * thread-specific data, which may start timers and so need the lock. So it must not be waited for here. If it has
- * ended, it is joined now, otherwise later.
+ * A service thread that has left its seat is about to end, but may still run, for example destructors of
+ * thread-specific data. These may start timers, and so need the lock, which the caller holds. So the caller must not
+ * wait for the thread. If the thread has ended, it is joined now, otherwise later.
  */
 static int set_thread_aside(verge_service *service, verge_worker *worker) {
     if (worker->has_thread && pthread_tryjoin_np(worker->thread, NULL) != 0) {
@@ -53,7 +53,7 @@ static int set_thread_aside(verge_service *service, verge_worker *worker) {
     return 0;
 }
 
-/* Joins those of the set-aside threads that have ended meanwhile. */
+/* Joins the threads that were set aside and have ended meanwhile. */
 static void join_ended_threads(verge_service *service) {
     for (verge__ending_thread **link = &service->ending_threads; *link != NULL;) {
         verge__ending_thread *ending = *link;

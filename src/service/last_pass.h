@@ -5,8 +5,8 @@
 
 #include "verge/service.h"
 
-/* The time at which the worker's last pass began or, if later, its last callback returned. Only the worker's thread may
- * call this. */
+/* Returns the time at which the worker's last pass began or, if later, its last callback returned. Only the worker's
+ * thread may call this. */
 uint64_t verge__worker_last_pass_ns(const verge_worker *worker);
 
 #endif

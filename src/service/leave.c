@@ -48,7 +48,7 @@ static void send_off(departure *departing) {
     }
 }
 
-/* Adds a LINKED record. */
+/* Appends a record whose LINKED flag is set already. */
 static void add(departure *departing, uint32_t index) {
     verge__chain_append(&departing->chain, &departing->from->service->table, index);
 }
@@ -66,8 +66,8 @@ bool verge__worker_unlink(verge_worker *worker, verge__timer *timer) {
     return is_scheduled;
 }
 
-/* Adds a timer from the wheel. Two kinds of records are not added. A LINKED or SPENT record is in an inbox or a chain,
- * or on its way there. A free record goes to the pool afterwards. */
+/* Adds a timer that was taken out of the wheel. Two kinds of records are not added: a record that was LINKED before (it
+ * is in an inbox or a chain, or on its way there), and a free record, which goes to the pool afterwards. */
 static void send_timer(departure *departing, verge__timer *timer) {
     if (verge__worker_unlink(departing->from, timer)) {
         add(departing, verge__table_index(&departing->from->service->table, timer));
@@ -101,7 +101,7 @@ static void send_chain(departure *departing, verge__chain *chain) {
     }
 }
 
-/* If the worker's thread died in a callback, the timer of that callback is still RUNNING. It ends here. */
+/* If the worker's thread died in a callback, the timer of that callback is still RUNNING. Ends this timer. */
 static void end_running(verge_worker *worker) {
     verge_timer handle = atomic_load_explicit(&worker->running, memory_order_relaxed);
     if (handle == 0) {
@@ -111,7 +111,7 @@ static void end_running(verge_worker *worker) {
     uint64_t word = verge__word_load(timer);
     uint64_t to = 0;
     do {
-        /* If a thread is writing the timer's deadline, the timer is cancelled here, and that thread ends it. */
+        /* If a thread is writing the timer's deadline, this function only cancels the timer. That thread ends it. */
         bool is_written = (word & VERGE__WRITING) != 0;
         to = is_written ? (word & ~(VERGE__STATE_MASK | VERGE__AGAIN | VERGE__WAITED)) | VERGE__SCHEDULED | VERGE__QUIT
                         : verge__word_ended(word);
@@ -126,9 +126,9 @@ static void end_running(verge_worker *worker) {
 }
 
 /*
- * A seat has three states. JOINED: the worker is chosen for new timers. LEAVING: it is not chosen any more, but
- * records sent to it stay in its inbox, because they may also be in its wheel. VACANT: no record is in its wheel
- * any more, and a thread that sends a record here sends it on (inbox.c).
+ * A seat has three states. JOINED: the worker is chosen for new timers. LEAVING: the worker is not chosen any more.
+ * Records that are sent to it stay in its inbox: they may still be in its wheel, so no other worker may take them.
+ * VACANT: the wheel is empty, and a thread that sends a record to this seat takes it back and sends it on (inbox.c).
  */
 static void leave_now(verge_worker *worker) {
     departure departing = {.from = worker, .chain = VERGE__CHAIN_EMPTY};
@@ -154,7 +154,7 @@ static void vacate(verge_worker *worker) {
     atomic_store_explicit(&worker->seat_state, VERGE__SEAT_VACANT, memory_order_seq_cst);
     verge__chain inbox = verge__inbox_take_locked(&worker->inbox, &service->table);
     (void)pthread_mutex_unlock(&service->lock);
-    /* Worker 0 stands for the orphans. Sending records there does not take the lock. */
+    /* Worker 0 stands for the orphans. Sending records to the orphans does not take the lock. */
     verge__send(service, 0, inbox, 0);
     verge__wake_for_orphans(service);
     if (is_guest) {

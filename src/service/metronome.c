@@ -8,11 +8,11 @@
  * it rests, workers read the clock themselves. They also do so if the published time has not changed for a few passes.
  * So a metronome that falls behind, stalls or dies costs only clock reads.
  *
- * In their passes, only the service's own threads use the published time. It is never old for them: each callback ends
- * with a read of the clock, after a pass without a callback they wait, and the pass after a wait reads the clock. A
- * thread of the user may do anything between two passes, so each of its passes reads the clock.
+ * In their passes, only the service's own threads use the published time. For these threads it is never old: each
+ * callback ends with a read of the clock, after a pass without a callback they wait, and the pass after a wait reads
+ * the clock. A thread of the user may do anything between two passes, so each of its passes reads the clock.
  *
- * If no pending timer is due soon, the metronome ticks more slowly: after up to 16 resolutions.
+ * If no pending timer is due soon, the metronome ticks more slowly: it sleeps for up to 16 times resolution_ns.
  */
 #include <errno.h>
 
@@ -21,8 +21,8 @@
 enum {
     BUSY_READS = 64, /* reads of the time without a wait, after which a worker needs the metronome */
     SAME_READS = 4,  /* reads of the same published time, after which a worker reads the clock itself */
-    IDLE_TICKS = 32, /* ticks at which no worker has needed the metronome before it rests */
-    SLOWEST = 16,    /* its longest sleep between two ticks, in resolutions */
+    IDLE_TICKS = 32, /* ticks in a row at which no worker has needed the metronome; then it rests */
+    SLOWEST = 16,    /* the metronome's longest sleep between two ticks, in units of resolution_ns */
 };
 
 /* ---- the workers' side ---- */
@@ -97,8 +97,9 @@ int verge_service_tick(verge_service *service) {
     return 0;
 }
 
-/* How long to sleep before the next tick: until the first timer of any worker is due, but from 1 to 16 resolutions. If
- * callbacks are watched, the sleep is at most stuck_after_ns, unless that is less than 1 resolution. */
+/* Returns how long to sleep before the next tick: until the first timer of any worker is due, but at most 16 times
+ * resolution_ns and, if callbacks are watched, at most stuck_after_ns. The sleep is never shorter than
+ * resolution_ns. */
 static uint64_t pause_ns(const verge_service *service, uint64_t now_ns) {
     uint64_t first_ns = VERGE_NEVER;
     uint32_t count = atomic_load_explicit(&service->seat_count, memory_order_acquire);

@@ -101,7 +101,7 @@ bool verge__service_source_free(verge_service *service, uint32_t source) {
 
 /* ---- samples ---- */
 
-/* Sleeping workers would not notice that somebody has begun to look. */
+/* Wakes all workers. Sleeping workers would not notice that somebody has begun to look. */
 static void wake_workers(verge_service *service) {
     const uint32_t count = verge__service_seat_count(service);
     for (uint32_t id = 1; id <= count; id++) {
@@ -130,7 +130,7 @@ static _Atomic(verge__samples *) *place_of(verge_service *service, uint32_t id) 
     return id == 0 ? &service->outside_samples : &verge__service_seat(service, id)->shown.samples;
 }
 
-/* Only scope's thread stores the pointers. */
+/* Called by scope's thread. No other thread stores pointers to samples. */
 bool verge__samples_make(verge_service *service, uint32_t id) {
     _Atomic(verge__samples *) *place = place_of(service, id);
     verge__samples *samples = atomic_load_explicit(place, memory_order_relaxed);
@@ -141,8 +141,8 @@ bool verge__samples_make(verge_service *service, uint32_t id) {
     return samples != NULL;
 }
 
-/* The samples of a source. Those of VERGE__SOURCE_OTHERS are in verge__samples itself; memory for any other source is
- * allocated when first needed. NULL: there are no samples, or no memory. */
+/* The samples of a source. Those of VERGE__SOURCE_OTHERS are in verge__samples itself; the memory for any other source
+ * is allocated when this function is first called for it. NULL: there are no samples, or no memory. */
 static const verge__source_samples *source_samples(verge_service *service, uint32_t id, uint32_t source) {
     verge__samples *samples = atomic_load_explicit(place_of(service, id), memory_order_relaxed);
     if (samples == NULL || source == VERGE__SOURCE_OTHERS) {

@@ -37,7 +37,7 @@ void verge__park_sleep(verge_worker *worker, uint32_t signal, uint64_t until_ns)
 
 /* If another thread is waking the worker, sleeps until the wake function has returned. The signal is read before
  * wait_until_ns is changed to WAKING_AWAITED. The waking thread sees that change, and then adds to the signal. So the
- * sleep cannot miss it. */
+ * sleep cannot miss this. */
 void verge__park_end(verge_worker *worker) {
     for (;;) {
         VERGE__STEP("park: end, signal");

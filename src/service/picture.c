@@ -19,10 +19,10 @@ uint32_t verge__coming_bucket(uint64_t ahead_ns) {
     return bucket;
 }
 
-/* How long after now a slot starts. 0: it has started. */
+/* Returns how long after now_ns a slot starts. 0: the slot has started. */
 static uint64_t ahead_of(const verge__calendar *calendar, const verge__level *level, uint32_t slot, uint64_t now_ns) {
     if (verge__level_slot(level, slot) == calendar->due_slot) {
-        return 0; /* it is before the cursor */
+        return 0; /* this slot is before the cursor */
     }
     const uint64_t here = calendar->cursor >> level->shift;
     const uint64_t position = here + ((slot - (uint32_t)here) & level->mask);
@@ -36,8 +36,8 @@ typedef struct verge__sketch {
     uint64_t coming[VERGE__COMING_BUCKETS];
 } sketch;
 
-/* About how many nodes a slot has. If the level has counts, takes the count of the slot, which may be too high (C6).
- * Otherwise counts the nodes, up to a bound for each lane. */
+/* Returns about how many nodes a slot has. If the level has counts, returns the count of the slot, which may be too
+ * high (C6). Otherwise counts the nodes, up to a bound for each lane. */
 static uint64_t nodes_of(const verge__level *level, uint32_t slot) {
     enum { COUNTED_MAX = 256 };
     if (level->counts != NULL) {

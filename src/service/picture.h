@@ -50,12 +50,12 @@ typedef struct verge__picture_copy {
  * is empty. */
 extern const uint64_t verge__coming_bounds[VERGE__COMING_BUCKETS - 2];
 
-/* The bucket of what is due `ahead_ns` from now: never bucket 0. */
+/* Returns the bucket of what is due `ahead_ns` from now. This is never bucket 0. */
 uint32_t verge__coming_bucket(uint64_t ahead_ns);
 
 void verge__picture_take(verge__picture *picture, const verge__calendar *calendar, uint64_t now_ns);
 
-/* False: there is no picture yet, or a new one was being taken at every try. */
+/* Returns false if there is no picture yet, or if a new one was being taken at every try. */
 bool verge__picture_read(const verge__picture *picture, verge__picture_copy *ret_copy);
 
 #endif

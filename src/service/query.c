@@ -6,8 +6,8 @@
 #include "base/sized.h"
 #include "service/service_internal.h"
 
-/* The id of the worker that owns a timer. 0: none. A timer that a leaving worker has sent on has no owner until another
- * worker takes it. */
+/* Returns the id of the worker that owns a timer. 0: none. A timer that a leaving worker has sent on has no owner until
+ * another worker takes it. */
 static uint32_t worker_of(const verge_service *service, uint64_t word) {
     const verge_worker *worker = verge__service_seat(service, verge__word_owner(word));
     bool is_there =
@@ -53,7 +53,8 @@ int verge_service_get(verge_service *service, verge_timer timer, verge_timer_inf
 
 static void add_tally(verge_service_stats *stats, const verge__tally *tally) {
     stats->fired += verge__counted(&tally->fired);
-    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire); /* sees what their callbacks wrote */
+    /* acquire: the caller sees what the callbacks of the ended timers wrote */
+    stats->ended += atomic_load_explicit(&tally->ended, memory_order_acquire);
     stats->cancelled_locally += verge__counted(&tally->cancelled_locally);
     stats->cancelled_remotely += verge__counted(&tally->cancelled_remotely);
     stats->reset += verge__counted(&tally->reset);

@@ -18,8 +18,9 @@ static uint64_t stuck_since(const verge_service *service, const verge_worker *wo
 }
 
 /* Reports each callback once. If the callback returns, or another begins, at this moment, nothing is reported. If a
- * later callback was reported already, the load of reported_since_ns (acquire) sees this report. Then the load of
- * callback_since_ns, which comes after it, sees that the later callback has begun, and nothing is reported. */
+ * later callback was reported already, the load of reported_since_ns (acquire) sees the report of that later callback.
+ * Then the load of callback_since_ns, which follows, sees that the later callback has begun, and nothing is
+ * reported. */
 static void report(verge_service *service, verge_worker *worker, uint64_t since_ns) {
     uint64_t reported_ns = atomic_load_explicit(&worker->reported_since_ns, memory_order_acquire);
     if (reported_ns == since_ns || atomic_load_explicit(&worker->callback_since_ns, memory_order_acquire) != since_ns ||
@@ -66,7 +67,7 @@ void verge__service_watch(verge_service *service, uint64_t now_ns) {
 
 /*
  * A LINKED record that goes to the rescuer gets its new owner at once, while the rescuer holds the turn. The stuck
- * worker's thread may go on at any moment. It must not find itself named as the owner of a record that is in the
+ * worker's thread may go on at any moment, and must not find itself named as the owner of a record that is in the
  * rescuer's wheel. A RUNNING record keeps its owner, as in T3.
  */
 static void hand_over(verge_worker *rescuer, verge__timer *timer, uint32_t index) {

@@ -95,8 +95,8 @@ int verge_service_add_worker(verge_service *service, uint32_t *ret_worker_id) {
     uint32_t id = worker->id;
     VERGE__STEP("add thread: create");
     (void)pthread_mutex_lock(&service->lock);
-    /* A callback may add a thread while the service is being destroyed. That would be a thread that destroy does not
-     * join. */
+    /* A callback may call this function while the service is being destroyed. verge_service_destroy would not join a
+     * thread that is added then. */
     bool is_stopping = atomic_load_explicit(&service->is_stopping, memory_order_relaxed);
     error = is_stopping ? ESHUTDOWN : pthread_create(&worker->thread, NULL, run_worker, worker);
     worker->has_thread = error == 0;
@@ -145,9 +145,9 @@ static int start_threads(verge_service *service) {
     return error;
 }
 
-/* Deadlines up to this one are refused. The short way of start does not compare with it. But that way is not taken for
- * ticks before the tick in which the worker joined. So every refused deadline goes the long way, unless the clock went
- * back before the worker joined. */
+/* Returns the largest deadline that is refused as a mistaken duration; 0 if none is refused. The short way of start
+ * does not check this. But for ticks before the one in which the worker joined, start takes the long way. So every
+ * refused deadline goes the long way, unless the clock went back before the worker joined. */
 static uint64_t last_refused(const verge_service *service) {
     if (!verge__checks_deadlines(service->options.clock, service->options.check_deadlines)) {
         return 0;
@@ -284,7 +284,7 @@ int verge_service_destroy(verge_service *service, void (*visit)(void *context, c
     if (verge__service_is_forked(service)) {
         return -ECHILD; /* a thread of the parent may have left the service in any state */
     }
-    /* Called in a callback, or in on_stuck, which runs on a worker's thread or the metronome's. */
+    /* True if the caller is a callback, or on_stuck, which runs on the thread of a worker or of the metronome. */
     const verge_worker *bound = verge__bound(service);
     if ((bound != NULL && bound->is_in_pass) || verge__is_metronome(service)) {
         return -EDEADLK;

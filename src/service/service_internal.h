@@ -7,10 +7,11 @@
  *               filing.c). Any other thread takes a record from the pool, and pushes it into a worker's inbox
  *   pass        a worker takes the records of its inbox, then the nodes of each tick that has come, and runs the
  *               callbacks of the timers that are due (pass.c)
- *   cancel      changes the record's word (cancel.c). If the owner cancels, it frees the record at once, and the node
- *               keeps its place for the next start. Any other thread sends the record to the owner through the inbox
- *   reset       writes the deadline (reset.c). If it is earlier than before, the owner files the node anew. If another
- *               thread resets the timer, the record goes through the owner's inbox for that
+ *   cancel      changes the record's word (cancel.c). If the owner cancels, it frees the record at once. The node may
+ *               keep its place in the wheel: the next timer of this record may use it (record.h). Any other thread
+ *               sends the record to the owner through the inbox
+ *   reset       writes the deadline (reset.c). If the deadline is earlier than before, the node must be filed anew. The
+ *               owner does so at once. Any other thread sends the record to the owner through the inbox for that
  *   leave       all timers of a worker go to the inboxes of the other workers. If there are no others, they go to the
  *               orphans (leave.c)
  *
@@ -30,7 +31,7 @@
  *   S4  started = pending + ended + cancelled
  *   S5  a node in a wheel belongs to a timer, to a cancelled record on its way back, or to one of the worker's free
  *       records, which are at most VERGE__FREE_KEPT
- *   S6  a wave (pass.c) ends at the cursor or later, unless another worker has taken ticks (rescue.c)
+ *   S6  wave_end is no earlier than the calendar's cursor, unless another worker has taken ticks (rescue.c)
  */
 #ifndef VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
 #define VERGE_SRC_SERVICE_SERVICE_INTERNAL_H
@@ -45,9 +46,9 @@
 enum {
     VERGE__CACHE_LINE = 128,         /* processors fetch pairs of lines */
     VERGE__SPENT_BEFORE_WAKE = 1024, /* so many records in the inbox, usually spent ones, wake a sleeping worker */
-    VERGE__ORPHANS_MIN = 3072,       /* with so many orphans or fewer, nobody looks for cancelled ones */
-    VERGE__FRESH_AT_ONCE = 1024,     /* new records that a worker takes at once */
-    VERGE__FREE_KEPT = 256, /* free records that a worker keeps; half of them move to or from the pool at once */
+    VERGE__ORPHANS_MIN = 3072,       /* with so many orphans (timers without a worker) or fewer, cancelled ones stay */
+    VERGE__FRESH_AT_ONCE = 1024,     /* so many new records a worker takes together */
+    VERGE__FREE_KEPT = 256,          /* free records of a worker; half of them move to or from the pool together */
 };
 
 #if defined(VERGE_STEPS) && VERGE_STEPS
@@ -92,12 +93,12 @@ typedef enum verge__seat_state {
 
 /* What a worker has for a scope only (sources.h). */
 typedef struct verge__shown {
-    uint64_t look_seen;                /* the service's `look`, as of the worker's last pass; its thread only */
+    uint64_t look_seen;                /* the service's `look`, as of the worker's last pass; only its thread uses it */
     _Atomic(verge__samples *) samples; /* NULL: nobody has looked yet */
     _Atomic uint32_t weight;           /* of a sample: a power of two */
-    _Atomic uint32_t starts_left;      /* samples are taken of so many more starts; below: of cancels, of firings */
-    _Atomic uint32_t cancels_left;
-    _Atomic uint32_t fires_left;
+    _Atomic uint32_t starts_left;      /* samples are drawn from so many more starts */
+    _Atomic uint32_t cancels_left;     /* the same for cancels */
+    _Atomic uint32_t fires_left;       /* the same for firings */
 } verge__shown;
 
 /* The padding puts fields that different threads write into different cache lines.
@@ -105,20 +106,21 @@ typedef struct verge__shown {
 struct verge_worker {
     /* ---- the worker's own part: for the thread with the turn; others use only atomic and constant fields ---- */
     verge_service *service;
-    /* The address of the service, if the short ways apply: the service has no cap, does not watch callbacks, and takes
-     * no samples of starts now. Otherwise the address of this worker, which equals no service. */
+    /* A short way is fast code for the usual start or cancel (start.c, cancel.c). It applies if the service has no cap
+     * and does not watch callbacks, and no samples of starts are taken now. Then this field holds the address of the
+     * service, otherwise the address of this worker, which equals no service. */
     _Atomic uint64_t short_way_service;
-    /* As short_way_service, but for cancel. It is also the worker's address if the machine has no instruction for a
-     * compare-and-swap (base/exchange.h), and depends on samples of cancels, not of starts. */
+    /* As short_way_service, but for cancel: it depends on samples of cancels, not of starts. It also holds the worker's
+     * address if the machine has no instruction for a compare-and-swap (base/exchange.h). */
     _Atomic uint64_t short_way_service_with_cas;
     verge_worker *bound_next; /* in the list of workers that this thread is bound to */
     uint64_t part_mask;       /* the bits of a time below one tick */
-    bool has_short_ways;      /* what short_way_service says, except while samples are taken (sources.h) */
+    bool has_short_ways;      /* whether the short ways apply while no samples are taken (sources.h) */
     bool machine_has_cas;
     uint64_t scheduled_here; /* the lower half of a word: SCHEDULED, with this owner and no flag */
     uint8_t shift;
     bool is_thread; /* the worker runs on a thread of the service */
-    bool naps;      /* may nap (pass.c, begin_sleep): if is_thread, and in simulations other workers, too */
+    bool naps;      /* the worker may nap (pass.c, begin_sleep); false for the user's workers, except in simulations */
     bool is_in_pass;
     bool is_in_callback;
     bool wants_to_leave;
@@ -143,9 +145,10 @@ struct verge_worker {
     uint32_t busy_count;   /* reads of the time since the worker last waited, or asked for the metronome */
     void (*wake)(void *context);
     void *wake_context;
-    uint32_t fresh_next; /* from this index on, fresh_count records that were never used (free.c) */
+    uint32_t fresh_next; /* the worker has fresh_count records that were never used, from this index on (free.c) */
     uint32_t fresh_count;
-    uint64_t free[VERGE__FREE_KEPT]; /* generation (as in the word) and index of each; the last freed is at the end */
+    /* The free records: generation (as in the word) and index of each. The record that was freed last is at the end. */
+    uint64_t free[VERGE__FREE_KEPT];
 
     _Alignas(VERGE__CACHE_LINE) verge__tally tally;
     verge__calendar calendar; /* large, so it comes after the fields that each call uses */
@@ -163,7 +166,7 @@ struct verge_worker {
     _Atomic bool is_interrupted;
     _Atomic bool has_made_a_pass;
     _Atomic uint64_t next_ns;           /* when the worker will have something to do, as of its last pass */
-    _Atomic uint64_t callback_since_ns; /* when the current callback began; 0: none, or not watched */
+    _Atomic uint64_t callback_since_ns; /* when the current callback began; 0: none runs, or it is not watched */
     _Atomic uint64_t running;           /* the timer whose callback runs; 0: none */
     _Atomic uint32_t returns;           /* grows when threads that wait for a timer are released (park.h) */
     _Atomic(verge_callback) running_callback;
@@ -171,7 +174,7 @@ struct verge_worker {
     pthread_t thread;
     bool has_thread; /* `thread` must be joined; under the service's lock */
 
-    /* Last, and in cache lines that no thread writes while nobody looks. */
+    /* This field is last, in cache lines of its own. No thread writes them while no scope looks. */
     _Alignas(VERGE__CACHE_LINE) verge__shown shown;
 };
 
@@ -185,12 +188,13 @@ typedef struct verge__ending_thread {
 struct verge_service {
     verge__table table;
     verge_service_options options;
-    verge_allocator allocator; /* calls the user's, and counts `bytes` */
+    verge_allocator allocator; /* calls the user's allocator, and counts `bytes` */
     uint8_t shift;
     bool is_clock_monotonic; /* the clock is the monotonic one: the kernel can wait on it */
     bool is_clock_realtime;  /* the clock is the time of day: the kernel can wait on it, but somebody may set it */
     uint32_t forks;          /* verge__forks() when the service was created */
-    uint64_t refused_ns;     /* deadlines from 1 to this value can only be durations: they are refused; 0: no check */
+    /* Deadlines from 1 to this value are refused: they can only be durations, passed by mistake. 0: no check. */
+    uint64_t refused_ns;
     _Atomic uint32_t seat_count;
     _Atomic(verge_worker *) seats[VERGE_WORKER_COUNT_MAX + 1]; /* by id, from 1 */
 
@@ -200,10 +204,10 @@ struct verge_service {
     _Atomic uint32_t guest_count; /* the user's own workers that have not left */
 
     _Alignas(VERGE__CACHE_LINE) verge__inbox orphans;
-    _Atomic uint32_t orphans_allowed; /* with more orphans, cancelled ones are freed */
+    _Atomic uint32_t orphans_allowed; /* if there are more orphans, cancelled ones are freed */
     _Atomic uint64_t room;            /* with a cap: how many timers may still be started */
-    verge__tally outside;             /* counts of threads that are not workers, made by atomic adds */
-    _Atomic uint64_t stuck;           /* callbacks that ran too long */
+    verge__tally outside;             /* counts for threads that are no workers, which write by atomic adds */
+    _Atomic uint64_t stuck;           /* how many callbacks ran too long */
     _Atomic uint64_t bytes;
 
     _Alignas(VERGE__CACHE_LINE) _Atomic uint32_t metronome_signal;
@@ -217,7 +221,7 @@ struct verge_service {
     /* sources.h */
     _Alignas(VERGE__CACHE_LINE) _Atomic uint64_t look;
     _Atomic bool is_in_scope;     /* a scope shows the service */
-    _Atomic int32_t outside_left; /* samples are taken of so many more events of threads that are no workers */
+    _Atomic int32_t outside_left; /* samples are drawn from so many more events of threads that are no workers */
     _Atomic uint32_t outside_weight;
     _Atomic(verge__samples *) outside_samples;
     verge__sources sources;
@@ -233,7 +237,8 @@ static inline verge_worker *verge__service_seat(const verge_service *service, ui
     return atomic_load_explicit(&service->seats[id], memory_order_acquire);
 }
 
-/* The time on the service's clock. VERGE_NEVER is not a time, so the time before it stands for it. */
+/* The time on the service's clock. If the clock shows VERGE_NEVER, which is not a time, returns the time just before
+ * that. */
 static inline uint64_t verge__service_clock(const verge_service *service) {
     uint64_t now_ns = service->options.clock.now_ns(service->options.clock.context);
     return now_ns - (now_ns == VERGE_NEVER ? 1 : 0);
@@ -271,7 +276,7 @@ static inline uint32_t verge__worker_free_count(const verge_worker *worker) {
 static inline size_t verge__worker_timer_count(const verge_worker *worker) {
     uint64_t free_count = verge__worker_free_count(worker);
     uint64_t held = verge__counted(&worker->held);
-    return held > free_count ? (size_t)(held - free_count) : 0; /* another thread may see only one of the two changes */
+    return held > free_count ? (size_t)(held - free_count) : 0; /* others may see one of two changes, not yet both */
 }
 
 /* The number of timers in the worker's wheel has changed by `by`; the number of its free records has not. */
@@ -311,7 +316,8 @@ static VERGE__ALWAYS_INLINE verge_worker *verge__bound_for_short_way_with_cas(co
     return worker;
 }
 
-/* From now on, no thread is bound to a worker in the child of a fork. So the short ways do not apply there. -ENOMEM. */
+/* From now on, if the process forks, no thread is bound to a worker in the child. So the short ways do not apply there.
+ * -ENOMEM. */
 int verge__forget_bound_in_child(void);
 
 /* Called in the child of a fork: forgets the threads that wait in cancel_wait, as they do not exist there. */
@@ -341,15 +347,17 @@ verge_worker *verge__exchange_bound(verge_worker *workers);
 /* Stores in short_way_service and short_way_service_with_cas whether the short ways apply now. */
 void verge__worker_set_short_ways(verge_worker *worker);
 
-/* Called in a pass when the service's `look` has changed. Takes a picture, unless nobody looks any more (0). */
+/* Called in a pass when the service's `look` has changed. Takes a picture of the wheel, unless `look` is 0 (nobody
+ * looks any more). */
 void verge__worker_note_look(verge_worker *worker, uint64_t look);
 
-/* For scope's thread: ask for samples of a worker, and of threads that are no workers. */
+/* For scope's thread. verge__worker_poke asks for samples of a worker, verge__service_poke for samples of threads that
+ * are no workers. */
 void verge__worker_poke(verge_worker *worker, uint32_t weight);
 void verge__service_poke(verge_service *service, uint32_t weight);
 
-/* Count an event for its source, if it is drawn and samples are still wanted. verge__sample_start: call it before other
- * threads can see the timer. */
+/* If samples are still wanted, and a random choice makes this event a sample, count it for its source. Call
+ * verge__sample_start before other threads can see the timer. */
 void verge__sample_start(verge_service *service, verge_worker *bound, const verge__timer *timer);
 void verge__sample_cancel(verge_service *service, verge_worker *bound, uint32_t source);
 void verge__sample_firing(verge_worker *worker, uint32_t source, const verge_firing *firing, bool has_ended);
@@ -396,7 +404,7 @@ static inline void verge__worker_withdraw(verge_worker *worker, verge__timer *ti
     }
 }
 
-/* Takes the next timer of this wave out of the wheel: of the late ones, or of the current tick. NULL: there is
+/* Take the next timer out of the wheel: a late timer of this wave, or a timer of the current tick. NULL: there is
  * none. */
 verge__timer *verge__worker_pop_late(verge_worker *worker);
 verge__timer *verge__worker_pop_due(verge_worker *worker);
@@ -426,7 +434,8 @@ void verge__worker_give_all_free(verge_worker *worker);
 
 /* Pushes a chain to a worker. If that worker has left, the chain goes to another one, or to the orphans. Wakes the
  * receiver if it sleeps beyond deadline_ns, or if its inbox has many records. If the receiver is not the owner of the
- * records, pass 0 as deadline_ns, which wakes it in any case: a reset at the same time wakes only the owner. */
+ * records, pass 0 as deadline_ns, to wake the receiver in any case. Otherwise it could sleep too long: a thread that
+ * resets a timer to an earlier deadline at the same time wakes only the owner. */
 void verge__send(verge_service *service, uint32_t worker_id, verge__chain chain, uint64_t deadline_ns);
 void verge__send_one(verge_service *service, uint32_t worker_id, uint32_t index, uint64_t deadline_ns);
 
@@ -497,14 +506,15 @@ static inline void verge__service_give_room(verge_service *service) {
     }
 }
 
-/* A callback has returned for the last time. Release: a thread that sees this count sees what the callback wrote. */
+/* The callback of a timer has returned for the last time. Release: a thread that sees this count sees what the callback
+ * wrote. */
 static inline void verge__count_ended(verge__tally *tally) {
     atomic_store_explicit(&tally->ended, verge__counted(&tally->ended) + 1, memory_order_release);
 }
 
 /* ---- query.c ---- */
 
-/* How many timers are pending or running: never fewer than there are. */
+/* How many timers are pending or running. The result may be too large, but not too small. */
 uint64_t verge__service_pending(const verge_service *service);
 
 /* ---- pass.c ---- */

@@ -7,11 +7,11 @@
  *             for another key.
  *   look      a number that the scope's thread adds 1 to, four times a second while a client is connected, and for 5 s
  *             after that. Then it becomes 0. A worker notices a change in its next pass.
- *   poke      the scope's thread pokes a worker 64 times a second, at random moments: it asks for samples of the
+ *   poke      a call of the scope's thread, 64 times a second, at random moments. It asks a worker for samples of the
  *             worker's next 256 starts, 256 cancels and 256 firings.
- *   sample    an event that was counted for its source. If there are few events, each is a sample; if there are many,
- *             a random one in 2 to 32 (its weight) is. The scope's thread knows how many events there were in all, and
- *             scales the samples to that.
+ *   sample    an event that was counted for its source. If there are few events, each one is a sample. If there are
+ *             many, one event in `weight` is a sample, chosen at random. The weight is a power of two up to 32. The
+ *             scope's thread knows how many events there were in all, and scales the samples to that number.
  *
  * Why a worker samples at random from 256 events, and does not take the next few: at a random moment a program usually
  * waits, so the next few events would always be the first ones of a burst. If a worker has fewer than 16,000 events a
@@ -23,19 +23,21 @@
  * take longer, of the millions that a busy worker makes.
  *
  * Which thread may touch what
- *   keys      any thread: from 0 to a key, by compare-and-swap. Only the scope's thread makes it 0 again, in two steps:
- *             first it marks the key as leaving. A thread that looks for the key takes the mark off. If the mark is
- *             still there 5 seconds later, and a round of the walk finds no timer of the source, the scope's thread
- *             frees the number. Relaxed: nothing else depends on keys. A thread that has found a number and then stops
- *             for all that time may start a timer that is listed under the wrong name; nothing else happens.
- *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes, relaxed. Each may
- *             overwrite what the other has stored. That does no harm. Either no samples are taken until the next poke;
- *             or one more call goes the long way, and finds that no samples are wanted.
- *   samples   of a worker: its thread writes (as its tally), any thread reads. Of threads that are no workers: by
- *             atomic adds.
+ *   keys      any thread changes 0 to a key, by compare-and-swap. Only the scope's thread makes it 0 again, in two
+ *             steps: first it marks the key as leaving. A thread that looks for the key takes the mark off. If the mark
+ *             is still there 5 seconds later, and a round of scope's walk over all timers finds no timer of the source,
+ *             the scope's thread frees the number. Relaxed: nothing else depends on keys. A thread that has found a
+ *             number and then stops for all that time may start a timer that is listed under the wrong name; nothing
+ *             else happens.
+ *   short_way_service, starts_left, weight and so on: the worker's thread and the thread that pokes both write them,
+ *             relaxed. Each may overwrite what the other has stored. In the worst case no samples are taken until the
+ *             next poke, or one more call goes the long way and finds that no samples are wanted.
+ *   samples   a worker's thread writes the samples of the worker, in the same way as its tally. Threads that are no
+ *             workers share one set of samples, which they write by atomic adds. Any thread reads samples.
  *   picture   a worker's thread writes, one thread reads (service/picture.h).
  *   The scope's thread allocates the memory of samples and picture, and stores a pointer to it (release). Workers read
- *   the pointer (acquire). The memory stays until the service ends. A source without memory is not counted.
+ *   the pointer (acquire). The memory stays until the service ends. A source without memory for its samples is not
+ *   counted.
  */
 #ifndef VERGE_SRC_SERVICE_SOURCES_H
 #define VERGE_SRC_SERVICE_SOURCES_H
@@ -49,13 +51,14 @@ enum {
     VERGE__EVENTS_A_POKE = 256,
 };
 
-/* A bit of a key: the key is the address of a label. No address has this bit. */
+/* This bit of a key says that the key is the address of a label. No address has this bit. */
 #define VERGE__KEY_LABEL (UINT64_C(1) << 63)
 
-/* A bit of a key: no thread has looked for the key for a while. No address has this bit either. */
+/* This bit of a key says that no thread has looked for the key for a while. No address has this bit either. */
 #define VERGE__KEY_LEAVING (UINT64_C(1) << 62)
 
-/* In place of a period: the timer runs once, and has a source. */
+/* A record has this in place of a period if its timer runs once and the record stores its source. A period of 0: the
+ * timer runs once, and its source is found by its callback. */
 #define VERGE__ONCE UINT64_MAX
 
 typedef struct verge__sources {
@@ -71,8 +74,8 @@ typedef struct verge__source_samples {
 } verge__source_samples;
 
 typedef struct verge__samples {
-    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: nothing is counted */
-    verge__source_samples others;                             /* those of source 0 */
+    _Atomic(verge__source_samples *) of[VERGE__SOURCE_COUNT]; /* NULL: the source is not counted */
+    verge__source_samples others;                             /* the samples of source 0 */
     verge__picture picture;
 } verge__samples;
 

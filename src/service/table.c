@@ -110,7 +110,7 @@ static int take_one(verge__table *table, uint32_t *ret_index) {
     }
     *ret_index = table->pool;
     table->pool = verge__table_at(table, table->pool)->link;
-    if (table->pool != VERGE__NO_INDEX) { /* the next to be taken; another processor may have it in its cache */
+    if (table->pool != VERGE__NO_INDEX) { /* will be taken next; it may be in another processor's cache */
         VERGE__PREFETCH_WRITE(verge__table_at(table, table->pool));
     }
     add_to_pooled(table, -1);

@@ -15,8 +15,8 @@
  *       the queue. A call that can be abandoned is on the heap. It is freed by its task or, if the task gave up while
  *       the function was running, by the thread.
  *   B3  When a call is put into the queue, an idle thread is woken or a new thread is started. If neither can be
- *       done, all threads are busy. Each of them looks into the queue again before it waits or ends, so it finds the
- *       call.
+ *       done, but there are threads, all of them are busy. Each looks into the queue again before it waits or ends, so
+ *       one of them finds the call.
  *   B4  A thread that ends stores its handle in `ended`, and joins the thread whose handle was there before. So each
  *       thread ends after the one before it, and verge__blocking_deinit joins the last: then all have ended.
  */
@@ -41,13 +41,13 @@ typedef struct verge__blocking_call {
     verge__link link; /* QUEUED: in the queue of the pool */
     verge_blocking_function function;
     void *argument;
-    void (*abandon)(void *argument); /* NULL: it cannot be abandoned */
-    verge_task *task;                /* the task that waits; NULL: it has given up */
+    void (*abandon)(void *argument); /* NULL: the call cannot be abandoned */
+    verge_task *task;                /* the task that waits; NULL: the task has given up */
     verge__blocking_stage stage;
-    bool stops_all;  /* virtual time: the thread that runs all tasks waits for it */
+    bool stops_all;  /* virtual time: the thread that runs all tasks waits for this call */
     unsigned awaits; /* what the task awaits, for dumps */
     uintptr_t awaited;
-    int error; /* -EOWNERDEAD: the function has ended the thread. -EAGAIN: it was not called, as there is no thread */
+    int error; /* -EOWNERDEAD: the function has ended the thread. -EAGAIN: no thread could call the function */
     intptr_t result;
 } verge__blocking_call;
 
@@ -89,7 +89,7 @@ static void dequeue(verge__blocking_pool *pool, verge__blocking_call *call) {
     pool->queued_count--;
 }
 
-/* NULL: the queue is empty. */
+/* Returns NULL if the queue is empty. */
 static verge__blocking_call *first_call(const verge__blocking_pool *pool) {
     return VERGE__LISTED(pool->queue.first, verge__blocking_call, link);
 }
@@ -102,7 +102,8 @@ static void release(verge_runtime *runtime, verge__blocking_call *call) {
     runtime->allocator.release(runtime->allocator.context, call, sizeof(*call));
 }
 
-/* Under the lock. Returns a task that the caller delivers after it has released the lock, or NULL. */
+/* Under the lock: makes a call DONE. Returns NULL, or a task that the caller delivers after it has released the
+ * lock. */
 static verge_task *set_done(verge__blocking_pool *pool, verge__blocking_call *call) {
     call->stage = DONE;
     if (call->stops_all) {
@@ -116,7 +117,7 @@ static void finish(verge_runtime *runtime, verge__blocking_call *call) {
     (void)pthread_mutex_lock(&runtime->pool.lock);
     const bool is_abandoned = call->task == NULL;
     verge_task *woken = set_done(&runtime->pool, call);
-    (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: from here on, the call exists only if it was abandoned */
+    (void)pthread_mutex_unlock(&runtime->pool.lock); /* B2: if not abandoned, the call may be gone now */
     if (woken != NULL) {
         verge__deliver(woken);
     } else if (is_abandoned) {
@@ -125,8 +126,8 @@ static void finish(verge_runtime *runtime, verge__blocking_call *call) {
     }
 }
 
-/* Under the lock, while calls are queued: starts or wakes a thread. False: there is no thread, and none can be
- * started. */
+/* Starts or wakes a thread. Called under the lock, while calls are queued. Returns false if there is no thread, and
+ * none can be started. */
 static bool find_thread(verge_runtime *runtime) {
     verge__blocking_pool *pool = &runtime->pool;
     if (pool->queued_count > pool->idle_count && pool->thread_count < runtime->options.blocking_thread_max) {
@@ -141,8 +142,8 @@ static bool find_thread(verge_runtime *runtime) {
     return pool->thread_count != 0;
 }
 
-/* B3. Called by a thread that ends: it may have to end (pthread_exit) while calls are queued. Finds another thread for
- * them. If there is none, the calls end with -EAGAIN. */
+/* B3. Called by a thread that ends. Calls may be queued, if a function has ended the thread (pthread_exit). Finds
+ * another thread for these calls. If there is none, they end with -EAGAIN. */
 static void leave_queue_to_another(verge_runtime *runtime, verge__task_queue *woken) {
     verge__blocking_pool *pool = &runtime->pool;
     while (pool->queued_count != 0 && !find_thread(runtime)) {
@@ -179,7 +180,7 @@ typedef struct verge__working {
     verge__blocking_call *call;
 } verge__working;
 
-/* The function has called pthread_exit. */
+/* Runs if the function has called pthread_exit. */
 static void on_exit_of_thread(void *argument) {
     const verge__working *working = argument;
     verge_runtime *runtime = working->runtime;
@@ -242,7 +243,7 @@ static void *pool_main(void *argument) {
 
 /* ---- a call ---- */
 
-/* Returns the error that keeps the call from beginning; 0: it may begin. */
+/* Returns 0 if the call may begin, otherwise the error that the call returns. */
 static int why_not(const verge_task *self, uint64_t deadline_ns) {
     const uint64_t end_ns = verge__effective_deadline(self, deadline_ns);
     if (atomic_load(&self->is_cancelled)) {
@@ -254,8 +255,8 @@ static int why_not(const verge_task *self, uint64_t deadline_ns) {
     return end_ns != VERGE_NEVER && end_ns <= verge__clock_now(&self->runtime->clock) ? -ETIMEDOUT : 0;
 }
 
-/* Returns 0 if the call is queued. The calling task has begun to wait; in virtual time it has not, and calls
- * stop_all_until_done. -EAGAIN: there is no thread. */
+/* Returns 0 if the call is queued, or -EAGAIN if there is no thread. After 0, the calling task has begun to wait. In
+ * virtual time it has not: it calls stop_all_until_done. */
 static int submit(verge_task *self, verge__blocking_call *call) {
     verge__blocking_pool *pool = &self->runtime->pool;
     (void)pthread_mutex_lock(&pool->lock);
@@ -300,7 +301,7 @@ static bool is_giving_up(int reason) {
 }
 
 /* Called after a wait that ended for `reason`. Returns 0 if the call is DONE. Otherwise the call was taken out of the
- * queue or abandoned, and `reason` is returned. If the call can be abandoned, and the reason is time or cancellation,
+ * queue or abandoned, and `reason` is returned. If the call can be abandoned, and -ETIMEDOUT or -ECANCELED is returned,
  * the caller must not use the call any more. */
 static int end_wait(verge_task *self, verge__blocking_call *call, int reason) {
     verge__blocking_pool *pool = &self->runtime->pool;
@@ -352,7 +353,7 @@ static int take_result(const verge__blocking_call *call, intptr_t *ret_result) {
     return call->error;
 }
 
-/* Copies a call to the heap. NULL: there is no memory. */
+/* Copies a call to the heap. Returns NULL if there is no memory. */
 static verge__blocking_call *on_heap(verge_runtime *runtime, const verge__blocking_call *call) {
     const verge_allocator *allocator = &runtime->allocator;
     verge__blocking_call *copy = allocator->allocate(allocator->context, sizeof(*copy), _Alignof(max_align_t));

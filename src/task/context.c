@@ -40,14 +40,14 @@ static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__cont
 }
 
 #if VERGE__ASAN
-/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. So that frame must have no
- * local variable that AddressSanitizer guards. */
+/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. Therefore that frame must
+ * have no local variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void finish_switch(verge__context *self) {
     verge__context *left = self->resumed_by;
     const void *low;
     size_t size;
     __sanitizer_finish_switch_fiber(self->fake_stack, &low, &size);
-    if (left->stack_low == NULL) { /* a thread's own flow. Any other flow may run on another thread by now */
+    if (left->stack_low == NULL) { /* only for a thread's own flow: any other flow may run on another thread by now */
         left->stack_low = low;
         left->stack_size = size;
     }
@@ -69,8 +69,8 @@ static void begin(void *argument) {
     self->function(self->argument);
 }
 
-/* Clears all fields: is_live by an atomic store, as a thread with an old address of the context may be reading it
- * (ring.h, R2). */
+/* Clears all fields. is_live is cleared by an atomic store, as a thread with an old address of the context may be
+ * reading it (ring.h, R2). */
 static void clear(verge__context *context) {
     atomic_store_explicit(&context->is_live, 0, memory_order_relaxed);
     const size_t offset = offsetof(verge__context, stack_pointer);

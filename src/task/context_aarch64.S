@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Context switch for the AArch64 procedure call standard: x19 to x29, d8 to d15 and the mode of the floating-point unit
- * survive a call; x30 is the return address. The layout is that of verge__frame in context_assembly.c. */
+ * survive a call; x30 is the return address. All are saved in the layout of verge__frame in context_assembly.c. */
 
     .text
 
@@ -33,7 +33,7 @@ verge__context_swap:
     ldr     x12, [x0]                   /* is_live */
 
     mov     sp, x1
-    cbz     x12, 1f                     /* a single worker never sets is_live, and is spared the store-release */
+    cbz     x12, 1f                     /* 0 if the worker does not share (share.h): no store-release needed */
     stlr    xzr, [x0]
 1:
     ldp     x29, x30, [sp, #80]

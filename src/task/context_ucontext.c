@@ -35,7 +35,7 @@ static VERGE__NOINLINE void has_left(void) {
     atomic_store_explicit(&left->is_live, 0, memory_order_release);
 }
 
-/* makecontext passes ints only: a pointer goes as two halves. */
+/* makecontext passes only ints, so the pointer is passed as two halves. */
 static void start(unsigned high, unsigned low) {
     const verge__first_frame *frame = (const verge__first_frame *)(((uintptr_t)high << 16 << 16) | low);
     has_left();

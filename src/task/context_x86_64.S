@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Context switch for the System V ABI of x86-64: rbx, rbp, r12 to r15 and the modes of SSE and x87 survive a call. The
- * layout is that of verge__frame in context_assembly.c. */
+/* Context switch for the System V ABI of x86-64: rbx, rbp, r12 to r15 and the modes of SSE and x87 survive a call.
+ * They are saved in the layout of verge__frame in context_assembly.c. */
 
     .text
 

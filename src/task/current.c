@@ -5,9 +5,9 @@
 #include "task/runner.h"
 #include <errno.h>
 /*
- * In which runner's loop the calling thread is. A compiler may keep the address of a thread-local variable for as long
- * as a function runs, but a function of a task may begin on one thread and end on another. So every access is a call of
- * a function that is not inlined.
+ * `current` is the runner whose loop the calling thread is in; NULL: it is in none. A compiler may keep the address of
+ * a thread-local variable for as long as a function runs, but a function of a task may begin on one thread and end on
+ * another. So every access is a call of a function that is not inlined.
  */
 
 static _Thread_local verge__runner *current __attribute__((tls_model("initial-exec")));

@@ -5,9 +5,9 @@
  * The dump copies what it finds, and writes the text after it has released the latch, as the writer may wait.
  *
  * Tasks continue to run meanwhile. Their state is atomic, and each name is under the latch of its task. The frames of a
- * stack are read without a latch, and the task may run again at any time. So the walk follows a frame pointer only
- * upwards and inside the stack, which makes it end. Its result counts only if the task was suspended in the same state
- * and at the same stack pointer before and after the walk.
+ * stack are read without a latch, and the task may run again at any time. So the walk over the frames follows a
+ * frame pointer only upwards and inside the stack: then the walk ends. Its result counts only if the task was suspended
+ * in the same state and at the same stack pointer before and after the walk.
  */
 #define _GNU_SOURCE
 
@@ -55,7 +55,7 @@ void verge__copy_name(verge_task *task, char name[VERGE_TASK_NAME_SIZE]) {
 
 /* ---- frames ---- */
 
-/* A return address without the signature (pointer authentication) that the machine may have put into it. */
+/* Returns a return address without the signature (pointer authentication) that the machine may have put into it. */
 static uintptr_t plain_address(uintptr_t address) {
 #if defined(__aarch64__)
     register uintptr_t x30 __asm__("x30") = address;
@@ -185,8 +185,8 @@ static void print_seconds(verge__dump_output *output, uint64_t ns) {
     print(output, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
 }
 
-/* Prints an address; the file that it lies in and its offset there, for addr2line; and the function, if the dynamic
- * linker knows its name. */
+/* Prints an address. Then prints the file in which the address lies and the offset in this file (for addr2line), and
+ * the function, if the dynamic linker knows its name. */
 static void print_address(verge__dump_output *output, uintptr_t address) {
     Dl_info info = {0};
     print(output, "0x%" PRIxPTR, address);

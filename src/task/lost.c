@@ -7,10 +7,10 @@
  * The thread of a worker may end in the middle of a task: by pthread_exit, or by pthread_cancel if the task has enabled
  * that. The C library unwinds the task's stack, and then runs the cleanup handler that run.c has pushed on the thread's
  * own stack. In this handler the worker continues until its tasks have gone. All tasks are cancelled, as by a stop, so
- * they clean up and end. The tasks of the worker move to other workers for that. If the worker is worker 0, they stay:
- * its thread is still in the cleanup handler of verge_runtime_run, and runs these tasks to their end. Only the task
- * that ended the thread is lost:
- *   X1  it has ended without a result. A task that joins it gets -EOWNERDEAD.
+ * they clean up and end. For that, the tasks of the worker move to other workers. But the tasks of worker 0 stay: its
+ * thread is still in the cleanup handler of verge_runtime_run, and runs these tasks to their end. Only the task that
+ * ended the thread is lost:
+ *   X1  the lost task has ended without a result. A task that joins it gets -EOWNERDEAD.
  *   X2  its stack, which contains the verge_task, stays until the runtime is destroyed: a mutex that the task has
  *       locked still points to the task.
  *   X3  is_lost is set before stop_count is raised. Each runner cancels its tasks after it has seen the new count. So a

@@ -66,8 +66,8 @@ static uint8_t reason_of(uint8_t state) {
 }
 
 /* A task that waits has arrived at its new runner, `target`. If the runtime stops, target may have cancelled its tasks
- * before this one came, so the task is cancelled here. If target retires, it may have looked for waiting tasks before
- * this one waited, so target must look again. */
+ * before this task came, so the task is cancelled here. If target retires, it may have looked for waiting tasks before
+ * this task was WAITING, so target must look again. */
 static void go_on_waiting(verge__runner *target, verge_task *task) {
     const bool is_stopping = atomic_load(&task->runtime->is_stopping);
     uint8_t state = VERGE__TASK_MOVING;

@@ -18,8 +18,8 @@ static bool is_lost(const verge_mutex *mutex) {
     return owner != NULL && !verge__is_thread(owner) && atomic_load(&((const verge_task *)owner)->is_lost);
 }
 
-/* Called with the latch held. Waits in a loop, because a cancellation wakes the calling task as well. So does the loss
- * of a task, which cancels all tasks. */
+/* Called with the latch held. Waits in a loop, because a cancellation wakes the calling task, too. The loss of a
+ * task (lost.c) cancels all tasks. */
 static int wait_regardless(verge_mutex *mutex, verge__waiter *waiter) {
     while (!waiter->is_granted && !is_lost(mutex)) {
         verge__awaits(waiter->task, VERGE__AWAITS_MUTEX, (uintptr_t)mutex);

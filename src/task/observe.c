@@ -57,8 +57,8 @@ static int begin_handling(int number) {
     return result;
 }
 
-/* When no runtime uses the signal any more, restores the action that it had before, unless the program has set another
- * one meanwhile. */
+/* When no runtime uses the signal any more, restores the action that the signal had before. If the program has set
+ * another action meanwhile, that one stays. */
 static void end_handling(int number) {
     struct sigaction now;
     (void)pthread_mutex_lock(&lock);
@@ -76,11 +76,11 @@ typedef struct verge__watched {
     uint64_t switches;         /* how many tasks were resumed, in the rounds that are over */
     uint64_t since_ns;         /* when these values of `switches` and `resumes_left` were first seen */
     const verge_task *suspect; /* the task that ran at the last look */
-    int resumes_left;          /* how many more this round may resume. Each resumed task changes this or `switches` */
+    int resumes_left;          /* how many tasks this round may still resume. Each resume changes it or `switches` */
     bool is_reported;
 } verge__watched;
 
-/* The task that runs on a runner; NULL: none. Copies its name and function, as the task may end at any time. */
+/* Returns the task that runs on a runner, or NULL. Copies its name and function, as the task may end at any time. */
 static const verge_task *find_running(verge__runner *runner, char name[VERGE_TASK_NAME_SIZE], verge_stuck_task *stuck) {
     verge_task *task;
     verge__lock(&runner->list_latch);

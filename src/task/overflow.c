@@ -6,7 +6,7 @@
  *
  * The handler prints a line. It does not end the process: if the program has a handler of its own, this handler calls
  * it. Otherwise this handler restores the default action, and returns. Then the instruction faults again, and the
- * process ends as it would without this file. For any other fault the handler does the same, but prints nothing.
+ * process ends as it would without this file. For any other fault the handler does the same, but prints no line.
  */
 #define _GNU_SOURCE
 
@@ -103,8 +103,8 @@ static bool is_default(const struct sigaction *action) {
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
-/* Returns whether the handler is to be installed. It is if the option asks for it. In a build with assertions, it also
- * is if the program (or a sanitizer) has no handler of its own. */
+/* Returns whether this runtime wants the handler. It does if report_overflow is set. In a build with assertions, it
+ * also does if the program (or a sanitizer) has no handler of its own. */
 static bool is_wanted(const verge_runtime *runtime, const struct sigaction *now) {
     return runtime->options.report_overflow || (VERGE__CHECKS_CALLERS && (is_default(now) || is_ours(now)));
 }

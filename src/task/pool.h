@@ -30,11 +30,12 @@ void verge__blocking_init(verge__blocking_pool *pool);
 void verge__blocking_deinit(verge__blocking_pool *pool);
 
 /* Calls a function that may block, on a thread of the pool, and waits for its end. Returns 0 if the function has
- * returned. awaits and awaited are for verge__awaits. Not for virtual time. If all threads are busy, the call waits for
- * one until its deadline or that of a scope (-ETIMEDOUT), or until its task is cancelled (-ECANCELED). After one of
- * these errors, -ENOMEM, -EINVAL (verge__refuses) or -EAGAIN (no thread can be started), the function was not called,
- * and will not be. After -EOWNERDEAD it was called, and has ended its thread. Once the function has begun, the call
- * waits for its end. The caller counts -ETIMEDOUT (verge__count_if_timeout). */
+ * returned. awaits and awaited are for verge__awaits. Must not be called in virtual time. If all threads are busy, the
+ * call waits for one until deadline_ns, until an earlier deadline that the task has pushed (-ETIMEDOUT), or until the
+ * task is cancelled (-ECANCELED). After one of these errors, -ENOMEM, -EINVAL (verge__refuses) or -EAGAIN (no thread
+ * can be started), the function was not called, and will not be. After -EOWNERDEAD it was called, and has ended its
+ * thread. Once the function has begun, the call waits for its end. The caller counts -ETIMEDOUT
+ * (verge__count_if_timeout). */
 int verge__blocking_until(verge_task *self, intptr_t (*function)(void *argument), void *argument, unsigned awaits,
                           uintptr_t awaited, uint64_t deadline_ns);
 

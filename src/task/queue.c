@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How tasks get to their runner: the inbox, through which other threads give tasks to it, the list of all tasks of a
- * runner, and how a runner is woken.
+ * How tasks get to their runner: the inbox, through which other threads give tasks to the runner, the list of all tasks
+ * of a runner, and how a runner is woken.
  *
  * No wake-up is lost, by the rule "write, then read" on both sides. Another thread first puts a task into the inbox, or
  * sets a flag and then `attention`; then it reads whether the runner waits. The runner first writes that it waits; then
@@ -107,7 +107,7 @@ verge_task *verge__inbox_take_of_other(verge__runner *victim) {
     verge_task *last = atomic_load(&victim->inbox);
     VERGE__STEP("inbox: take of another");
     const bool is_mine = last != NULL && last != &verge__inbox_closed &&
-                         atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* `last`, and all linked to it */
+                         atomic_compare_exchange_strong(&victim->inbox, &last, NULL); /* `last` and all behind it */
     return is_mine ? in_order(last) : NULL;
 }
 

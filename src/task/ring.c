@@ -15,7 +15,8 @@ uint32_t verge__task_ring_steal(verge__task_ring *ring, verge_task **ret_tasks) 
     uint32_t taken = 0;
     while (taken < wanted) {
         verge_task *task = atomic_load_explicit(&ring->slots[(head + taken) % VERGE__RING_SIZE], memory_order_relaxed);
-        if (verge__context_is_live(&task->context)) { /* R3. A task that has ended is readable: stacks stay mapped */
+        /* R3. If the task has ended meanwhile, it can still be read: stacks stay mapped. */
+        if (verge__context_is_live(&task->context)) {
             break;
         }
         ret_tasks[taken++] = task;

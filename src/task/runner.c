@@ -19,7 +19,7 @@
 #include "task/wait.h"
 #include "task/wake.h"
 
-/* How many tasks may be resumed in a round. Then timers and I/O are looked at, however many tasks yield. */
+/* How many tasks may be resumed in a round. After that, the loop looks at timers and I/O, even if tasks are ready. */
 enum { RESUMES_PER_ROUND = 64 };
 
 /* ---- open and close ---- */
@@ -63,7 +63,7 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
         }
     }
     if (error == 0) {
-        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* a stop in progress is not seen yet */
+        runner->stops_seen = atomic_load(&runtime->stop_count) - 1; /* so that a stop in progress counts as not seen */
         runner->search.is_mine = false;
         runner->offers_later = true;
         atomic_store(&runner->attention, true); /* so that its first round counts the runners */
@@ -73,8 +73,8 @@ int verge__runner_open(verge__runner *runner, verge__reactor *shared_reactor) {
     return error;
 }
 
-/* Waits until no thread is about to wake the reactor. After that, no thread wakes it: the runner is not marked as
- * waiting. */
+/* Waits until no thread is about to wake the reactor. After that, no thread begins to wake it, because the runner is
+ * not marked as waiting. */
 static void await_notifiers(verge__runner *runner) {
     uint32_t notifying = atomic_fetch_or(&runner->notifying, VERGE__RUNNER_CLOSES) | VERGE__RUNNER_CLOSES;
     while (notifying != VERGE__RUNNER_CLOSES) {
@@ -140,7 +140,7 @@ void verge__suspend(verge_task *self) {
     switch_from(runner, self);
 }
 
-/* A function of its own, so that verge_yield stays short for a single runner. */
+/* Separate from verge_yield, so that verge_yield stays short for a runtime with one runner. */
 static VERGE__NOINLINE int yield_shared(verge__runner *runner, verge_task *self) {
     verge__share(runner, self);
     switch_from(runner, self);
@@ -200,8 +200,8 @@ static void empty_inbox(verge__runner *runner) {
     }
 }
 
-/* Not inline. If the thread ends in a task (lost.c), the frames of the loop are unwound. So they must have no local
- * variable that AddressSanitizer guards. */
+/* Cancels all tasks of the runner. Not inline: if the thread ends in a task (lost.c), the frames of the loop are
+ * unwound, so these frames must have no local variable that AddressSanitizer guards. */
 static VERGE__NOINLINE void cancel_all(verge__runner *runner) {
     verge__lock(&runner->list_latch);
     for (verge__link *link = runner->listed; link != NULL; link = link->next) {
@@ -272,7 +272,7 @@ static bool may_search(const verge__runner *runner) {
     return runner->has_others && !atomic_load_explicit(&runner->is_retiring, memory_order_relaxed);
 }
 
-/* Waits for longest_ns at most. VERGE_NEVER: no limit; a runner that may search is parked meanwhile. */
+/* Waits for longest_ns at most. If that is VERGE_NEVER, there is no limit, and a runner that may search is parked. */
 static void wait_in_reactor(verge__runner *runner, uint64_t longest_ns) {
     const bool parks = longest_ns == VERGE_NEVER && may_search(runner);
     atomic_store(&runner->is_waiting, true);

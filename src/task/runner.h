@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * task/runner.h - a runner: one worker of a runtime. It is a thread's loop over a worker of the service (timers), a
- * reactor (I/O) and the tasks that belong to it. In virtual time one thread steps all runners, and they share one
- * reactor.
+ * reactor (I/O) and the runner's tasks. In virtual time one thread steps all runners, and they share one reactor.
  */
 #ifndef VERGE_SRC_TASK_RUNNER_H
 #define VERGE_SRC_TASK_RUNNER_H
@@ -20,7 +19,7 @@
 /* The alternate signal stack of a thread that runs tasks (overflow.c). */
 typedef struct verge__overflow_stack {
     bool is_on;
-    void *alternate; /* NULL: overflows are not reported, the thread had one already, or there was no memory */
+    void *alternate; /* NULL: overflows are not reported, the thread had such a stack already, or there was no memory */
     size_t alternate_size;
 } verge__overflow_stack;
 
@@ -43,10 +42,10 @@ typedef struct verge__runner {
     verge__context context;
     verge_task *running;
     verge__task_queue ready;
-    verge_task *handed_over;  /* the task that waited for one which has just ended: it runs next (share.c) */
+    verge_task *handed_over;  /* a task that was woken by the end of another task: it runs next (share.c) */
     _Atomic int resumes_left; /* how many tasks it may still resume in this round; observe.c reads this */
     uint64_t round_ns;        /* when this round began, as its timers saw it */
-    bool has_others;          /* a copy of `shares`, for its own thread */
+    bool has_others;          /* a copy of `shares` that only the runner's thread uses */
     bool ring_is_next;
     bool offers_later; /* tasks that are pushed now are offered to other runners later (verge__offer_rest) */
     struct verge__reactor *reactor;
@@ -69,7 +68,7 @@ typedef struct verge__runner {
     uint32_t list_latch;
     _Atomic int reactor_error; /* why its reactor has failed; 0: it has not */
     void *listed;              /* links of all tasks of the runner, the last added first */
-    _Atomic uint64_t credit;   /* so many tasks, which do not exist yet, runtime->tasks counts too; 0 while it waits */
+    _Atomic uint64_t credit;   /* how many tasks runtime->tasks counts that do not exist (spawn.c); 0 while it waits */
     _Atomic uint64_t switches, operations, timeouts, migrated, spawned; /* written by the runner's thread */
     /* Written by the runner's thread. unjoined: tasks that ended here, not detached and without a joiner. collected:
      * such tasks of any runner that were joined or detached here later. */

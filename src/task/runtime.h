@@ -31,7 +31,8 @@ struct verge_runtime {
     verge_service *service;
     uint32_t forks; /* verge__forks() when the runtime was created */
     verge__stack_store stacks;
-    uint64_t refused_ns; /* deadlines from 1 to this value can only be durations: they are refused; 0: no check */
+    /* Deadlines from 1 to this value are refused: they can only be durations, passed by mistake. 0: no check. */
+    uint64_t refused_ns;
 
     pthread_mutex_t lock; /* protects stage, outside_stacks and backend; held while a worker is added */
     pthread_cond_t changed;
@@ -47,9 +48,9 @@ struct verge_runtime {
     _Atomic uint32_t stop_count; /* how many stops have begun */
     _Atomic bool has_lost_worker;
 
-    /* What changes often is in cache lines of its own: all runners read what is above. */
+    /* The fields that change often are in cache lines of their own, because all runners read the fields above. */
     char line_of_search[64];
-    _Atomic bool is_searching;                    /* search.h: a runner searches, or is being called to */
+    _Atomic bool is_searching;                    /* search.h: a runner searches, or is called to search */
     _Atomic uint64_t parked[VERGE__PARKED_WORDS]; /* one bit for each runner */
     char line_of_counts[64];
     _Atomic uint64_t tasks; /* number of tasks, plus the credits of all runners (spawn.c); flag: VERGE__RUN_OVER */
@@ -66,14 +67,14 @@ struct verge_runtime {
         bool handles_signal;
         uint32_t requests; /* how many signals had come when the observer began */
         _Atomic bool ends;
-        _Atomic uint32_t word; /* where its thread sleeps, if it does not wait for a signal */
+        _Atomic uint32_t word; /* the observer's thread sleeps on it, if it does not wait for a signal */
     } observer;
 };
 
 /*
- * A flag in `tasks`. It is set in the step that counts the last task out, or when a run begins without a task. From
- * then on the loops end, and run no more tasks. A task that is spawned from outside after that belongs to the next run:
- * in this one, the loop of its runner could end before the task does.
+ * A flag in `tasks`. It is set in the same step that takes the last task out of the count, or when a run begins without
+ * a task. From then on the loops end, and run no more tasks. If a task is spawned from outside after that, it belongs
+ * to the next run, because the loop of its runner may already have ended.
  */
 #define VERGE__RUN_OVER (UINT64_C(1) << 63)
 
@@ -102,7 +103,7 @@ static inline uint64_t verge__clock_now(const verge_clock *clock) {
 
 /* ---- runtime.c ---- */
 
-/* Adds a runner, at index runner_count. is_closed: it accepts no tasks until its thread runs. */
+/* Adds a runner, at index runner_count. is_closed: the runner accepts no tasks until its thread runs. */
 int verge__add_runner(verge_runtime *runtime, bool is_closed);
 
 /* ---- queue.c, move.c ---- */
@@ -110,8 +111,8 @@ int verge__add_runner(verge_runtime *runtime, bool is_closed);
 /* Makes all runners look for work. From any thread. */
 void verge__alert_all(verge_runtime *runtime);
 
-/* Chooses the next runner in turn that does not retire. Its inbox may be closed, as it has not begun yet, or has just
- * left: then verge__list_task returns false. Never NULL, as worker 0 does not retire. */
+/* Chooses the next runner in turn that does not retire. The inbox of this runner may be closed, because the runner has
+ * not begun yet, or has just left. Then verge__list_task returns false. Never NULL, as worker 0 does not retire. */
 verge__runner *verge__pick_runner(verge_runtime *runtime);
 
 /* ---- virtual.c ---- */

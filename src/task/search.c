@@ -81,9 +81,10 @@ static uint32_t sum_of_heads(const verge__runner *runner) {
 
 /*
  * One or two tasks in a ring are left alone at first, since their owner is about to run them. After a nap they are
- * taken. If the ring's head has not moved during the nap, the owner is busy with something else, and this counts as
- * FOUND_MANY: searching pays. If the head has moved, these may be two tasks that wait for each other in turn, for which
- * searching does not pay. This counts as FOUND_FEW, which happens at most once after each nap.
+ * taken. If the ring's head has not moved during the nap, the owner is busy with something else. Then searching pays,
+ * and the result is FOUND_MANY. Otherwise the tasks may be two that wait for each other in turn. Searching does not pay
+ * for these, so the result is FOUND_FEW. Only the first look after a nap takes one or two tasks, so FOUND_FEW happens
+ * at most once for each nap.
  */
 typedef enum verge__look_result { FOUND_NOTHING, FOUND_FEW, FOUND_MANY } verge__look_result;
 
@@ -206,7 +207,7 @@ bool verge__park(verge__runner *runner) {
     if (!others_have_tasks(runner) || !begin_search(runner->runtime)) {
         return true;
     }
-    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* not parked after all: it searches itself */
+    atomic_fetch_and(parked_word(runner), ~parked_bit(runner)); /* this runner searches, instead of parking */
     return false;
 }
 
@@ -217,7 +218,7 @@ void verge__unpark(verge__runner *runner) {
         runner->search.is_mine = true;
         runner->search.has_napped = false;
         /* Store a wrong sum, as if the heads of the other rings had moved. So if this runner finds nothing, it naps
-         * before it parks, and is not called for nothing again at once. */
+         * before it parks. If it parked at once, the next push could call it again, for nothing. */
         runner->search.heads = sum_of_heads(runner) - 1;
     }
 }

@@ -20,19 +20,19 @@ typedef struct verge__fair_queue {
     uint32_t *latch;
     void *object;
     unsigned awaits; /* what waiting tasks await (verge__awaited), for dumps */
-    bool (*try_take)(void *object, const verge__waiter *waiter); /* with the latch held. False: the waiter must wait */
+    bool (*try_take)(void *object, const verge__waiter *waiter); /* with the latch held; returns whether it took */
 } verge__fair_queue;
 
 /* Grants what is available to the first waiters. Called with the latch held. */
 static void grant_all_possible(const verge__fair_queue *queue, verge__task_queue *granted) {
-    verge__waiter *first; /* never that of a select, so it can always be granted */
+    verge__waiter *first; /* no select waits here, so no choice has to be made first (waiters.h) */
     while ((first = verge__waiters_first(queue->waiting)) != NULL && queue->try_take(queue->object, first)) {
         verge__waiters_remove(queue->waiting, first);
         verge__grant_into(granted, first);
     }
 }
 
-/* Called with the latch held; releases it. */
+/* Grants what is available, and wakes those who got it. Called with the latch held; releases it. */
 static void grant_and_unlock(const verge__fair_queue *queue) {
     verge__task_queue granted = {0};
     grant_all_possible(queue, &granted);
@@ -95,7 +95,7 @@ int verge_semaphore_release(verge_semaphore *semaphore, uint32_t amount) {
     return 0;
 }
 
-/* ---- read-write lock: `item` of a waiter is the future writer; NULL: it wants to read ---- */
+/* ---- read-write lock: `item` of a waiter is the owner that wants to write, or NULL for one that reads ---- */
 
 static bool take_lock(void *object, const verge__waiter *waiter) {
     verge_rwlock *lock = object;

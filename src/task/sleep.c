@@ -40,7 +40,7 @@ int verge_sleep(uint64_t duration_ns) {
     return sleep_until(self, now_ns, now_ns + (duration_ns < longest_ns ? duration_ns : longest_ns));
 }
 
-/* Waits until the time of a tick. 0: it has come. */
+/* Waits until the time of a tick. Returns 0 if the tick has come. */
 static int wait_for_tick(verge_task *self, uint64_t tick_ns, uint64_t deadline_ns) {
     const int error = verge__why_not_wait(self, deadline_ns);
     if (error != 0) {

@@ -162,7 +162,7 @@ void verge__task_ended(verge__runner *runner, verge_task *task) {
         task->is_unjoined = true;
         verge__count(&runner->unjoined);
     }
-    verge__unlock(&task->latch); /* from here on a join or detach may free it, unless it was detached before */
+    verge__unlock(&task->latch); /* from here on, a join or detach may free the task, unless is_detached is set */
     verge__deliver_granted(woken);
     if (is_member) {
         verge__group_leave(task);

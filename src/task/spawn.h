@@ -10,11 +10,12 @@
 /* Called when the function of the task has returned, or the thread has ended in the task (lost.c). */
 void verge__task_ended(verge__runner *runner, verge_task *task);
 
-/* Called at the latest before the runner waits or ends. If no task is left then, the run is over. */
+/* Takes the runner's credit (spawn.c) out of the count of tasks. Called at the latest before the runner waits or ends.
+ * If no task is left then, the run is over. */
 void verge__give_credit_back(verge__runner *runner);
 
-/* Called with the task's latch held. Whether `self` can join the task now. 0: the task has ended, and
- * verge__take_result follows. -EAGAIN: the join has to wait. Otherwise the error of the join. */
+/* Called with the task's latch held. Returns whether `self` can join the task now. 0: the task has ended, and the
+ * caller calls verge__take_result next. -EAGAIN: the join has to wait. All other values are errors of the join. */
 int verge__join_state(const verge_task *self, const verge_task *task);
 
 /* Takes the result of a task that has ended: 0, or -EOWNERDEAD if the task was lost. The caller is its joiner. After

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task/stack.h - stacks for tasks: cut from large mappings, guarded, committed as they are used,
- * kept for the next task.
+ * task/stack.h - stacks for tasks. They are cut from large mappings, have guards, are committed as they are used, and
+ * are kept for the next task.
  *
  * Layout of one stack, from low addresses to high
  *
@@ -9,9 +9,9 @@
  *     stack        grows down towards the guard; its pages are committed when first touched
  *     head         verge__stack, the caller's block, and up to 896 bytes that are left unused: see below
  *
- * A task that sleeps in shallow calls thus occupies one page: its control block lies in the head. Heads at the same
- * offset of each page would compete for a few sets of the cache. So the stacks leave different parts of their heads
- * unused at the upper end, in turn 0, 128, 256 ... 896 bytes.
+ * The control block of a task is in the head. So a task that sleeps in shallow calls occupies one page. Heads at the
+ * same offset of each page would compete for a few sets of the cache. So the stacks leave different parts of their
+ * heads unused at the upper end, in turn 0, 128, 256 ... 896 bytes.
  *
  * If the kernel supports it (Linux 6.13), guards are marks in the page table (MADV_GUARD_INSTALL), which need no
  * mapping of their own. Otherwise each guard is a mapping (mprotect). A process can have 65,530 mappings by default,
@@ -57,7 +57,7 @@ typedef struct verge__stack_store {
     uint32_t *free_indices;
     size_t free_count;
     size_t region_capacity; /* `regions` and `free_indices` have room for so many regions and all of their stacks */
-    size_t stack_count;     /* so many stacks were cut so far: those with indexes below this number */
+    size_t stack_count;     /* stacks cut so far; their indexes are below this number */
     size_t trimmed_bytes;   /* the deepest use seen in a stack whose memory was given back */
     bool guards_by_mprotect;
 } verge__stack_store;
@@ -81,17 +81,17 @@ void verge__stack_cache_init(verge__stack_cache *cache, verge__stack_store *stor
 /* Gives all stacks of the cache back to the store. */
 void verge__stack_cache_flush(verge__stack_cache *cache);
 
-/* Takes a stack, whose contents are undefined. 0 or -ENOMEM. */
+/* Takes a stack, whose contents are undefined. Returns 0 or -ENOMEM. */
 int verge__stack_take(verge__stack_cache *cache, verge__stack **ret_stack);
 
 void verge__stack_give(verge__stack_cache *cache, verge__stack *stack);
 
-/* The caller's block: aligned to 16, above the stack that a context uses. */
+/* Returns the caller's block. It is aligned to 16, above the stack that a context uses. */
 static inline void *verge__stack_block(const verge__stack_store *store, const verge__stack *stack) {
     return (char *)stack - store->block_size;
 }
 
-/* The size of the stack that a context can use, from `low` up to the block. */
+/* Returns the size of the stack that a context can use, from `low` up to the block. */
 static inline size_t verge__stack_room(const verge__stack_store *store, const verge__stack *stack) {
     return (size_t)((char *)verge__stack_block(store, stack) - (char *)stack->low);
 }
@@ -104,8 +104,8 @@ typedef struct verge__stack_stats {
     size_t usable_size;
 } verge__stack_stats;
 
-/* Looks at every page of every stack, so tasks need not count what they use. Meanwhile a cache that is empty or too
- * full has to wait. From any thread. */
+/* Looks at every page of every stack, so tasks need not count what they use. Holds the lock meanwhile, so a thread
+ * whose cache is empty or too full has to wait. May be called from any thread. */
 void verge__stack_store_stats(verge__stack_store *store, verge__stack_stats *ret_stats);
 
 #endif

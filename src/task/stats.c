@@ -20,7 +20,7 @@ static void add_runner(const verge__runner *runner, verge_runtime_stats *stats) 
     stats->workers += atomic_load(&runner->inbox) != &verge__inbox_closed;
 }
 
-/* The result is only about right if other threads spawn tasks meanwhile. */
+/* If other threads spawn tasks meanwhile, the result is only about right. */
 uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t tasks = verge__task_count(runtime);
@@ -31,7 +31,7 @@ uint64_t verge__existing_tasks(const verge_runtime *runtime) {
     return tasks;
 }
 
-/* The result is only about right if tasks end meanwhile. */
+/* If tasks end meanwhile, the result is only about right. */
 uint64_t verge__unjoined_tasks(const verge_runtime *runtime) {
     const uint32_t count = atomic_load(&runtime->runner_count);
     uint64_t collected = atomic_load(&runtime->collected_outside);

@@ -19,17 +19,18 @@
  *       the task for itself: it may give the task to another runner, unless the task is live (ring.h, R3).
  *   J2  A mutex, a channel and so on give something to a waiting task under a lock. The giving thread claims the task
  *       before it releases that lock. A task that was woken for another reason (time, cancellation) takes the lock
- *       before it decides what to return. There it sees whether it was given something, and from then on it is not
- *       woken for that any more.
+ *       before it decides what to return. Under the lock it sees whether it was given something. From then on, this
+ *       mutex or channel gives it nothing.
  *   J3  Before a waiting call returns, its timer has run or is cancelled, and the timer's callback does not touch the
  *       task any more. The timer of I/O is an exception (J6).
- *   J4  A task in IN_IO or IO_CANCEL stays with its runner, since the reactor has its operation. A select with
- *       descriptors waits in these states, too: to wake it is to cancel its operations.
- *   J5  A runner that retires closes its inbox when no task is listed as its own. After that, none is listed there.
+ *   J4  A task in IN_IO or IO_CANCEL stays with its runner, since the runner's reactor has its operation. A select
+ *       with descriptors waits in these states, too: to wake it is to cancel its operations.
+ *   J5  A runner that retires closes its inbox when no task is listed as its own. After that, no task is listed
+ *       as its own.
  *   J6  is about the timer that a task keeps for its I/O: see wait.c.
- *   J7  A pinned task was spawned with the id of a worker: it changes its runner only if that retires. Any other task
- *       may also change its runner while it is READY: it goes to the runner whose task woke it, or to one that searches
- *       (share.c, search.h). In virtual time, only a runner that retires gives tasks away.
+ *   J7  A pinned task was spawned with the id of a worker: it changes its runner only if that runner retires. Any other
+ *       task may also change its runner while it is READY: it goes to the runner whose task woke it, or to one that
+ *       searches (share.c, search.h). In virtual time, only a runner that retires gives tasks away.
  */
 #ifndef VERGE_SRC_TASK_TASK_H
 #define VERGE_SRC_TASK_TASK_H
@@ -48,8 +49,8 @@ typedef enum verge__task_state {
     VERGE__TASK_WAITING,
     VERGE__TASK_MOVING,
     VERGE__TASK_MOVING_WOKEN,     /* woken while MOVING: READY when it has arrived. Its wait returns 0 */
-    VERGE__TASK_MOVING_TIMED_OUT, /* the same, but the wait returns -ETIMEDOUT */
-    VERGE__TASK_MOVING_CANCELLED, /* the same, but the wait returns -ECANCELED */
+    VERGE__TASK_MOVING_TIMED_OUT, /* as MOVING_WOKEN, but the wait returns -ETIMEDOUT */
+    VERGE__TASK_MOVING_CANCELLED, /* as MOVING_WOKEN, but the wait returns -ECANCELED */
     VERGE__TASK_IN_IO,
     VERGE__TASK_IO_CANCEL,
     VERGE__TASK_ENDED,
@@ -105,7 +106,7 @@ struct verge_task {
     _Atomic bool has_begun;
 
     void *data;
-    struct verge_group *group; /* that it belongs to; NULL: none */
+    struct verge_group *group; /* the group that the task belongs to; NULL: none */
 
     /* create_task zeroes all fields above this line, except the context. */
     verge_task_function function;
@@ -117,7 +118,7 @@ struct verge_task {
 
     /* For verge/scope.h only, which counts timers by who starts them (service/sources.h). These fields are beside
      * `runtime`, because the start of a timer reads all three. */
-    uint32_t source;   /* of its timers; looked up when the task starts its first one */
+    uint32_t source;   /* of its timers; looked up when the task starts its first timer */
     const char *label; /* of its timers; NULL: they are listed under its function */
 
     verge__link listed;       /* in the runner's list, under its list_latch */

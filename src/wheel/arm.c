@@ -40,8 +40,8 @@ void verge__wheel_refile(verge_wheel *wheel, verge__timer_node *timer) {
     verge__wheel_file(wheel, timer, tick);
 }
 
-/* For deadlines and wheels to which the short way does not apply. `deadline_ns` is the deadline that the timer is to
- * have, and becomes the one that it gets. Sets the tick to 0 if it has come. An error is that of verge__wheel_judge. */
+/* Finds the tick of a deadline if the short way does not apply. Changes *deadline_ns if the timer gets another deadline
+ * than it was to have. Sets *ret_tick to 0 if the tick has come. Returns what verge__wheel_judge returns. */
 static VERGE__NOINLINE int find_tick(const verge_wheel *wheel, const verge__timer_node *timer, uint64_t *deadline_ns,
                                      uint64_t *ret_tick) {
     int error = verge__wheel_judge(wheel, verge__timer_is_pending(timer), *deadline_ns);
@@ -57,7 +57,7 @@ int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t dead
     verge__calendar *calendar = &wheel->calendar;
     verge__node *node = &timer->node;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
-    /* The tick of a deadline at the end of time may wrap to 0, which is the past. */
+    /* For a deadline at the end of time, the tick may wrap to 0. That is before the cursor, and so not short. */
     bool is_short = !is_past && tick - calendar->cursor < wheel->short_reach;
     if (VERGE__UNLIKELY(!is_short)) {
         uint64_t given_ns = deadline_ns;

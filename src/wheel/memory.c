@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for more timers, which goes back when there are fewer. */
+/* Allocates memory for more timers, and releases it when there are fewer. */
 #include <errno.h>
 
 #include "base/memory.h"
@@ -37,8 +37,8 @@ int verge__wheel_find_node(verge_wheel *wheel) {
     return error;
 }
 
-/* Releases the highest slab without a timer. The caller knows that there is one, not counting slab 0. The slab may have
- * idle nodes: they are withdrawn. */
+/* Releases the highest slab without a timer. The caller knows that there is one besides slab 0. If the slab has idle
+ * nodes, withdraws them. */
 static VERGE__NOINLINE void release_highest(verge_wheel *wheel) {
     verge__nodes *nodes = &wheel->nodes;
     uint32_t slab = nodes->slab_count - 1;

@@ -63,13 +63,14 @@ static void look_at_slot(verge_wheel *wheel, const verge__level *level, uint64_t
     }
 }
 
-/* The smallest tick a timer in a slot can have: a coarse wheel rounds up to the slot's start. */
+/* The smallest tick that the deadline of a timer in a slot can have. A coarse wheel rounds that tick up when it files
+ * the timer, so the tick may be before the slot's start. */
 static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *level, uint64_t position) {
     uint64_t start = position << level->shift;
     return start > wheel->geometry.rounding ? start - wheel->geometry.rounding : 0;
 }
 
-/* Every timer is in a slot that starts no later than the timer comes out, so slots that start after the first tick
+/* No timer in a slot is due before the slot's smallest tick. So a slot whose smallest tick is after the first tick
  * found so far need not be looked at. */
 verge__first verge__wheel_find_first(verge_wheel *wheel) {
     const verge__calendar *calendar = &wheel->calendar;

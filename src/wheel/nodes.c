@@ -103,7 +103,7 @@ static void move_nodes(const verge__nodes *nodes, unsigned char *to, unsigned ch
     }
 }
 
-/* A slab gets memory for `after` nodes; it has memory for `before` of them already. */
+/* Gives a slab memory for `after` nodes. So far, it has memory for `before` nodes. */
 static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32_t after) {
     unsigned char *memory =
         (unsigned char *)verge__allocate(nodes->allocator, slab_bytes(nodes, after), _Alignof(verge__table_node));
@@ -126,8 +126,8 @@ static int grow_slab(verge__nodes *nodes, uint32_t slab, uint32_t before, uint32
     return 0;
 }
 
-/* While slab 0 is the only slab and has room for fewer nodes than a full one, it becomes larger. Otherwise the lowest
- * slab without memory gets some: a slab that was given back or, if there is none, a new one. */
+/* If slab 0 is the only slab and is not full-sized yet, makes it larger. Otherwise gives memory to the lowest slab that
+ * has none: a slab that was given back or, if there is none, a new one. */
 int verge__nodes_grow(verge__nodes *nodes) {
     uint32_t first = nodes->first_room;
     if (nodes->slab_count == 1 && first > 0 && first < VERGE__SLAB_NODES) {

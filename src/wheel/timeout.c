@@ -9,7 +9,7 @@ static verge__timer_node *timer_of(verge_timeout *timeout) {
     return (verge__timer_node *)(void *)timeout;
 }
 
-/* The end of a start: the timeout was armed, and is pending now. */
+/* Ends a start: marks the timeout, which has its deadline now, as pending, and counts it. */
 static VERGE__ALWAYS_INLINE int armed(verge_wheel *wheel, verge__timer_node *timer) {
     wheel->timeout_count += !verge__timer_is_pending(timer);
     timer->tag |= VERGE__PENDING;

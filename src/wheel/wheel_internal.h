@@ -54,9 +54,9 @@ struct verge_wheel {
     size_t timeout_count; /* pending timeouts */
     uint64_t cancelled;
     uint64_t expired;
-    uint64_t short_reach; /* timers of so many ticks from the cursor on can be filed without checks; 0: none */
+    uint64_t short_reach; /* a tick less than this far after the cursor needs no checks; 0: each does */
     uint64_t keep_end_ns; /* for deadlines below this, a linked node may stay where it is */
-    uint64_t idle_limit;  /* so many idle nodes may stay linked; one more is withdrawn at once */
+    uint64_t idle_limit;  /* as many idle nodes as this may stay linked; one more is withdrawn at once */
     uint64_t earliest_ns; /* the smallest deadline (W4); 0: not known; VERGE_NEVER: nothing is pending */
     uint64_t now_ns;
     verge__order *order; /* NULL: the wheel is not ordered */
@@ -66,15 +66,15 @@ struct verge_wheel {
     verge__node *deferred;
     uint64_t sequence; /* in ordered wheels: the number of the last call that set a timer */
     bool is_plain;     /* not coarse, and accepts each deadline in reach whose tick has not come */
-    uint32_t visits;   /* visits of timeouts under way. During them, no rebuild, and searches move no node */
+    uint32_t visits;   /* visits of timeouts under way. They forbid rebuilds, and searches then move no node */
     size_t runs;       /* runs under way, one inside the other */
-    size_t narrow_max; /* verge__narrow_max, or more since a rebuild failed */
+    size_t narrow_max; /* verge__narrow_max at first; larger after a rebuild has failed */
     uint64_t refiled;  /* nodes that were filed again: usually their timer had been moved later */
-    uint64_t dropped;  /* idle nodes that were removed: as they came up, by a search, or as memory went back */
+    uint64_t dropped;  /* idle nodes that were withdrawn: when they came up, by a search, or when memory went back */
     uint64_t start_ns;
     uint64_t last_poll_work; /* nodes that were moved, inspected, sorted or returned by the last poll that had work */
-    uint64_t last_work_ns;   /* when that poll was */
-    size_t reserved_nodes;   /* room for so many timers with handles must stay */
+    uint64_t last_work_ns;   /* now_ns at that poll */
+    size_t reserved_nodes;   /* slabs go back only if at least this many nodes stay */
     verge__geometry geometry;
     verge_wheel_options options;
     verge_allocator allocator;
@@ -114,7 +114,7 @@ uint64_t verge__coarse_round_up(const verge_wheel *wheel, uint64_t tick);
 /* In a coarse wheel: the last tick, up to this one, that is not rounded up beyond the end of time. */
 uint64_t verge__coarse_last_tick(const verge_wheel *wheel, uint64_t tick);
 
-/* For builds with assertions. False: the list of this linked node is not of this wheel. */
+/* For builds with assertions. Returns false if it finds that the list of this linked node is not of this wheel. */
 bool verge__wheel_may_have(const verge_wheel *wheel, const verge__node *node);
 
 /* ---- time and ticks ---- */
@@ -159,7 +159,7 @@ static inline verge_expiry verge__wheel_expiry(const verge__timer_node *timer) {
  * deadline has come, and the timer comes out next, although its tick may not have come. An error changes nothing. */
 int verge__wheel_arm(verge_wheel *wheel, verge__timer_node *timer, uint64_t deadline_ns, bool is_past);
 
-/* Whether a timer, pending or not, may have a deadline: 0, -ERANGE, -EINVAL or -ENOSPC. */
+/* Decides whether a timer, pending or not, may get this deadline. Returns 0, -ERANGE, -EINVAL or -ENOSPC. */
 int verge__wheel_judge(const verge_wheel *wheel, bool is_pending, uint64_t deadline_ns);
 
 /* Files a pending timer, which is in no list, at its deadline's tick (a coarse wheel rounds up), but not before the
@@ -212,8 +212,8 @@ static VERGE__ALWAYS_INLINE void verge__wheel_file(verge_wheel *wheel, verge__ti
     verge__calendar_note_place(&wheel->calendar, &timer->node, tick);
 }
 
-/* Gives a new timer its deadline, if its node is in no list and the short ways apply. The place of a timeout is then
- * *ret_tick, which the caller writes. False: nothing has changed. */
+/* Gives a new timer its deadline, if its node is in no list and the short ways apply. If the timer is a timeout, the
+ * caller then stores *ret_tick as its place. False: nothing has changed. */
 static VERGE__ALWAYS_INLINE bool verge__wheel_arm_anew(verge_wheel *wheel, verge__timer_node *timer,
                                                        uint64_t deadline_ns, uint64_t *ret_tick) {
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);
@@ -240,13 +240,15 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, cons
 
 /* ---- for loops ---- */
 
-/* Gives a wheel without timers what this order needs, and notes the order in its options. -ENOMEM changes nothing. */
+/* Makes a wheel without timers ordered: allocates its verge__order, and notes the order in its options. -ENOMEM changes
+ * nothing. */
 int verge__wheel_make_ordered(verge_wheel *wheel, verge_order by);
 
-/* Orders a wheel by deadline. -EBUSY: it has timers, another order, or nodes without room for an order. -ENOMEM. */
+/* Orders a wheel by deadline. -EBUSY: it has timers, another order, or nodes without room for a sequence number.
+ * -ENOMEM. */
 int verge__wheel_order_by_deadline(verge_wheel *wheel);
 
-/* verge_timeout_start for a deadline that has come: the next run calls back. */
+/* As verge_timeout_start, for a deadline that has come. The next run hands the timeout out. */
 int verge__timeout_set_past(verge_wheel *wheel, verge_timeout *timeout, uint64_t deadline_ns);
 
 /* verge_wheel_run without a work limit. An inner run also hands out what the outer run has deferred. */
@@ -255,16 +257,16 @@ size_t verge__wheel_run_all(verge_wheel *wheel, uint64_t now_ns,
 
 /* ---- due.c ---- */
 
-/* Whether something is due that was not handed out. Also true if nothing is there but idle nodes, or nodes of timers
+/* Whether something is due that was not handed out. Also true if all that is left are idle nodes, or nodes of timers
  * that were moved later. */
 bool verge__wheel_has_due(const verge_wheel *wheel);
 
-/* Does all that a poll or a run does. What was deferred in a run is past when the outermost run is over. */
+/* Does all that a poll or a run does. When the outermost run is over, makes the deferred timers past. */
 size_t verge__wheel_advance(verge_wheel *wheel, uint64_t now_ns, verge__handout *to);
 
-/* Finds whether the short ways apply: the wheel is plain, the cursor has caught up and is before the middle of time,
- * nothing is past, deferred or being sorted and, in an ordered wheel, no run is under way. Call it when one of these
- * conditions has changed. */
+/* Sets short_reach, keep_end_ns and idle_limit, by which calls know whether the short ways apply. They apply if the
+ * wheel is plain, the cursor has caught up and is before the middle of time, and nothing is past, deferred or being
+ * sorted. In an ordered wheel, also no run may be under way. Call it when one of these conditions has changed. */
 void verge__wheel_set_short_reach(verge_wheel *wheel);
 
 /* The short ways do not apply until verge__wheel_set_short_reach is called. */
@@ -276,7 +278,8 @@ static inline void verge__wheel_end_short_reach(verge_wheel *wheel) {
 
 /* ---- next.c ---- */
 
-/* The timers of the tick that comes out first. tick is VERGE__NO_TICK if none is pending. */
+/* The first tick at which a pending timer is due, and the smallest and largest deadline with this tick. tick is
+ * VERGE__NO_TICK if no timer is pending. */
 typedef struct verge__first {
     uint64_t tick;
     uint64_t smallest_ns;
@@ -313,7 +316,8 @@ bool verge__wheel_release_slab(verge_wheel *wheel, size_t keep);
 /* Gives back a slab without a timer, if few nodes are used. */
 void verge__wheel_give_back(verge_wheel *wheel);
 
-/* Makes a narrow calendar wide if this number of nodes is too large for it, and if that is possible now. */
+/* If the calendar is narrow, and this number of nodes is too large for it, makes it wide. If there is no memory or a
+ * visit is under way, the calendar stays narrow. */
 void verge__wheel_widen(verge_wheel *wheel, size_t nodes);
 
 /* Returns 0, and what the options mean; or -EINVAL, and why. */

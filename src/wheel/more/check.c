@@ -75,7 +75,8 @@ static void count_one(timer_counts *counts, verge__timer_node *timer) {
     }
 }
 
-/* A node in a slot comes up in time: the slot starts no later than the timer comes out. */
+/* Counts a node in a slot. Checks that it comes up in time: the slot starts no later than the timer comes out. In a
+ * coarse wheel, the timer may come out up to `rounding` ticks after the tick of its deadline. */
 static const char *look_at(void *context, verge__node *node, uint64_t start) {
     timer_counts *counts = (timer_counts *)context;
     const verge_wheel *wheel = counts->wheel;
@@ -120,8 +121,8 @@ const char *verge_wheel_check(const verge_wheel *wheel) {
     return NULL;
 }
 
-/* Returns whether the list of this node may be one of this wheel. Walks back a few nodes: if it comes to the head of
- * the list, the head's address decides; if it does not come so far, the result is true. */
+/* Returns whether the list of this node may be one of this wheel. Walks back a few nodes. If the walk comes to the head
+ * of the list, the head's address decides. If it ends before the head, the result is true. */
 bool verge__wheel_may_have(const verge_wheel *wheel, const verge__node *node) {
     enum { STEPS = 8 };
     const verge__calendar *calendar = &wheel->calendar;

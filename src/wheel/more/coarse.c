@@ -26,7 +26,7 @@ uint64_t verge__coarse_last_tick(const verge_wheel *wheel, uint64_t tick) {
             break;
         }
         uint64_t below = verge__bit_mask((unsigned)geometry->levels[k - 1].shift + geometry->levels[k - 1].bits);
-        if (tick - target > below) { /* level k has the tick: take the start of its slot, or the last tick below */
+        if (tick - target > below) { /* level k has the tick: take the start of its slot, or level k - 1's last tick */
             uint64_t start = tick & ~verge__bit_mask(geometry->levels[k].shift);
             tick = start > target && start - target > below ? start : target + below;
         }

@@ -5,7 +5,7 @@
 #include "verge/wheel_more.h"
 #include "wheel/wheel_internal.h"
 
-/* If the wheel rejects deadlines in the past, the part of the window that is past does not count. */
+/* If the wheel rejects deadlines in the past or before the wheel's start, this part of the window does not count. */
 int verge_wheel_start_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t latest_ns, void *data,
                              verge_timer *ret_timer) {
     if (wheel == NULL || earliest_ns > latest_ns) {
@@ -26,8 +26,8 @@ int verge_wheel_start_window(verge_wheel *wheel, uint64_t earliest_ns, uint64_t 
 }
 
 /* In a coarse wheel: returns the last deadline, not after deadline_ns, at which a timer is not late. Usually this is
- * the start of the slot that deadline_ns is in. If the level below reaches that start, it is the last tick that the
- * level below reaches, and so on down. */
+ * the start of the slot that deadline_ns is in. If the level below reaches that start, the search goes on there, from
+ * the last tick that the level below reaches; and so on down. */
 static uint64_t undelayed(const verge_wheel *wheel, uint64_t deadline_ns) {
     unsigned shift = (unsigned)wheel->calendar.shift;
     uint64_t tick = verge__wheel_tick(wheel, deadline_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All timers of a wheel, for the caller to look at. */
+/* Visits all pending timers of a wheel. */
 #include <errno.h>
 
 #include "wheel/wheel_internal.h"
@@ -42,7 +42,7 @@ int verge_wheel_iterate(verge_wheel *wheel, int (*visit)(void *context, const ve
         return -EINVAL;
     }
     int result = 0;
-    uint32_t end = wheel->nodes.index_limit; /* timers that get a higher index are not visited: so the loop ends */
+    uint32_t end = wheel->nodes.index_limit; /* timers that get a higher index are not visited, so the loop ends */
     for (uint32_t index = 0; index < end && result == 0; index++) {
         if (wheel->nodes.slabs[index >> VERGE__SLAB_BITS].nodes == NULL) {
             index |= VERGE__SLAB_NODES - 1;

@@ -10,18 +10,18 @@
  *
  *     add, step, step, ... add, step, ...      the timers of a tick
  *     finish, step, ... until finish says that all are in one ascending list
- *     first                                    handed out from there
+ *     first                                    returns the first node of that list
  */
 #ifndef VERGE_SRC_WHEEL_MORE_ORDER_H
 #define VERGE_SRC_WHEEL_MORE_ORDER_H
 
 #include "wheel/nodes.h"
 
-enum { VERGE__LIST_SIZES = 36 }; /* for 2^31 nodes, and a few sizes more: the last list may have to be reversed */
+enum { VERGE__LIST_SIZES = 36 }; /* for 2^31 nodes, and a few more: the last merge may have to reverse the list */
 
 typedef struct verge__sorting {
     verge__node *lists[VERGE__LIST_SIZES][2];
-    int merging;  /* the size that is being merged; -1: none */
+    int merging;  /* the size of the lists that are being merged; -1: none */
     int out;      /* which list of the next size is the result */
     int size_end; /* lists of this size and larger are empty */
     bool is_done; /* all nodes are in one list, which is handed out */

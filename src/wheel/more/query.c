@@ -114,8 +114,8 @@ int verge_wheel_first_interval(verge_wheel *wheel, uint64_t *ret_interval, uint6
 
 /* ---- levels ---- */
 
-/* The wheel's level for a level of the calendar: the first one that covers as much. Levels of the calendar beyond those
- * of the wheel, which are used while a backlog holds the cursor back, count as the wheel's last one. */
+/* Returns which level of the wheel a level of the calendar counts as: the first one that covers as much. The calendar
+ * may have more levels above, for times when a backlog holds the cursor back. They count as the wheel's last level. */
 static size_t level_of(const verge_wheel *wheel, const verge__level *ring) {
     size_t level = 0;
     while (level + 1 < wheel->geometry.level_count &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory at the caller's wish: getting it in advance, and giving back at once all that can be given back. */
+/* Calls that get memory in advance, or give back at once all that can be given back. */
 #include <errno.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 
 /* ---- in advance ---- */
 
-/* Whether these timers and the pending ones may be more than a narrow calendar is for. */
+/* Whether a narrow calendar may be too small for these timers and the pending ones. */
 static bool are_too_many(const verge_wheel *wheel, size_t timer_count, size_t timeout_count) {
     size_t half = verge__narrow_max / 2;
     return timeout_count > half || timer_count > half - timeout_count || verge__wheel_pending(wheel) > half;

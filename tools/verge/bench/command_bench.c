@@ -18,8 +18,8 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* Makes the arguments of verge-bench: its name, the user's word or else `run`, the other arguments, and --out FOLDER if
- * the folder is not NULL. */
+/* Makes the arguments of verge-bench: its path, the command that the user gives or else `run`, the other arguments, and
+ * --out FOLDER if the folder is not NULL. */
 static char **make_arguments(char *path, int count, char **given, char *folder) {
     static char run_word[] = "run", out_word[] = "--out";
     char **arguments = calloc((size_t)count + 5, sizeof(*arguments));

@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Looks for the program: only where VERGE_BENCH says, if that is set; otherwise beside this program, in the build tree,
- * and in PATH. */
+/* Looks for the program. If the environment variable VERGE_BENCH is set, looks only there; otherwise beside this
+ * program, in the build tree, and in PATH. */
 bool bench_program_find(char path[PATH_MAX]);
 
 /* Replaces this process by the program (execv). Returns only if that fails: a negative errno. */

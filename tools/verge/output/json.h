@@ -17,7 +17,7 @@ void json_begin_object(struct json *json, const char *key);
 void json_end_object(struct json *json); /* after the outermost object, also ends the line */
 void json_begin_array(struct json *json, const char *key);
 void json_end_array(struct json *json);
-void json_string(struct json *json, const char *key, const char *value); /* NULL: null */
+void json_string(struct json *json, const char *key, const char *value); /* writes NULL as null */
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);

@@ -8,7 +8,7 @@ enum { ROW_COUNT_MAX = 64, ROW_COUNT_DRAWN_MAX = 16, BAR_WIDTH = 44 };
 /* Row r has the values of r significant bits: from 2^(r-1) up to 2^r. */
 struct rows {
     uint64_t counts[ROW_COUNT_MAX + 1];
-    unsigned first, last; /* rows that are not empty */
+    unsigned first, last; /* the first and the last row that is not empty */
     uint64_t most;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives the numbers 0, 1, 2 and so on to names, which are any uint64_t, in the order in which they are first seen. */
+/* Gives names the numbers 0, 1, 2 and so on, in the order in which the names are first seen. A name is any
+ * uint64_t. */
 #ifndef VERGE_TOOL_NUMBERING_H
 #define VERGE_TOOL_NUMBERING_H
 

@@ -11,7 +11,7 @@
 
 struct replay_options {
     uint64_t precision_ns; /* a power of two, to which the preset's levels are moved; 0: as in the preset */
-    uint64_t window_ns;    /* by how much timers may fire later, to fire with others. Lines `window` have their own */
+    uint64_t window_ns;    /* by how much timers may fire later, to fire with others. A line `window` has its own */
     uint64_t limit;        /* timers that one poll returns at most */
     uint64_t work_limit;   /* 0: no limit */
     verge_wheel_preset preset;
@@ -44,8 +44,8 @@ struct replay_result {
 /* Returns 0, -ENOMEM, or -EINVAL if the wheel's options are refused; then ret_result->refusal says why. */
 int replay_run(const struct trace *trace, const struct replay_options *options, struct replay_result *ret_result);
 
-/* Returns the time from earliest to latest that has the most trailing zero bits. A wheel chooses it for a window,
- * too. */
+/* Returns the time from earliest to latest that has the most trailing zero bits. A wheel also chooses this time as the
+ * deadline of a timer with a window. */
 uint64_t replay_roundest(uint64_t earliest_ns, uint64_t latest_ns);
 
 #endif

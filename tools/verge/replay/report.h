@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the results of replays of one trace: as a table with a column for each, or as JSON. */
+/* Prints the results of replays of one trace: as a table with a column for each replay, or as JSON. */
 #ifndef VERGE_TOOL_REPLAY_REPORT_H
 #define VERGE_TOOL_REPLAY_REPORT_H
 

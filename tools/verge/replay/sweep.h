@@ -15,13 +15,13 @@ enum { SWEEP_COUNT_MAX = 16 };
 struct sweep {
     uint64_t late_ns;             /* the limit: no timer may be later */
     bool is_late_given;           /* false: late_ns follows from the durations of the timers */
-    uint64_t short_ns, median_ns; /* a tenth and half of the timers have a shorter duration; 0: there are no timers */
+    uint64_t short_ns, median_ns; /* a tenth of the durations is below short_ns, half below median_ns; 0: no timers */
     size_t count;                 /* how many settings there are; the first is the default of a wheel, for comparison */
     struct setting {
         uint64_t precision_ns, window_ns;
         struct replay_result result;
     } settings[SWEEP_COUNT_MAX];
-    size_t best; /* 0 if no setting is better than the default, or none keeps to the limit */
+    size_t best; /* 0, the default, if no other setting is better, or no setting keeps to the limit */
 };
 
 /* If late_ns is 0, the limit is 5 % of short_ns, but at least 100 us. Returns 0 or -ENOMEM. */

@@ -63,7 +63,7 @@ static bool receive_head(struct crossing *crossing) {
     return strlen(crossing->head) == crossing->size;
 }
 
-/* Compares in constant time. */
+/* Takes the same time wherever the texts differ, so that nobody can guess the secret piece by piece. */
 static bool has_secret(const char *path, const char *secret) {
     unsigned char differs = 0;
     for (size_t i = 0; secret[i] != '\0'; i++) {

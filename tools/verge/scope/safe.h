@@ -19,7 +19,7 @@ bool safe_is_hidden(uint32_t character);
 /* Copies as much of the text as there is room for, escaped. */
 void safe_copy(char *to, size_t size, const char *text);
 
-/* Prints valid JSON: hidden characters are only in its strings, where \uXXXX means the same. */
+/* Prints valid JSON, with \uXXXX for hidden characters. JSON has these only in strings, where \uXXXX means the same. */
 void safe_print_json(const char *text, size_t size, FILE *out);
 
 #endif

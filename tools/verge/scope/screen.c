@@ -29,7 +29,7 @@ struct line {
     int left; /* how many columns are left */
 };
 
-/* Adds text that may be from strangers, such as labels: it must not move the cursor, nor reverse other text. */
+/* Adds text that may be from strangers, such as labels. Escapes what would move the cursor or reverse other text. */
 static void add_text(struct line *line, const char *text) {
     while (*text != '\0' && line->left > 0 && line->size + 8 < sizeof(line->bytes)) {
         size_t size = 0;
@@ -132,7 +132,7 @@ static const char *brief(double ns) {
 struct column {
     const char *title, *key;
     int width;
-    int from; /* the column is left out if the terminal is narrower */
+    int from; /* the smallest width of a terminal that shows the column */
     enum { IS_COUNT, IS_RATE, IS_SHARE, IS_TIME, IS_AGE, IS_NAME } kind;
 };
 
@@ -311,7 +311,7 @@ static void draw_coming(struct paper *paper, const struct value *subject) {
     end_line(paper, &line);
 }
 
-/* Returns a quantile of the lateness in the last second, from the rows of the heat map. 0: nothing ran. */
+/* Returns a quantile of the lateness in the last second, from the rows of the heat map; 0 if nothing ran. */
 static double late(const struct value *rows, double quantile) {
     enum { FIRST_BIT = 10 };
     double all = 0;

@@ -14,7 +14,7 @@ struct screen {
     unsigned sort;     /* the column by which the table is sorted */
     bool ascending;
     unsigned first;   /* the first row of the table that is shown */
-    unsigned subject; /* the number of what is shown, in the order of the snapshot: service, tasks, or a wheel */
+    unsigned subject; /* what is shown (service, tasks, or a wheel), as an index into the subjects of the snapshot */
     bool is_lost;     /* there is no connection */
 };
 

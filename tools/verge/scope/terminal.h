@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, for a program that draws the whole screen and reads single keys. terminal_end restores it. */
+/* The terminal, for a program that draws the whole screen and reads single keys. terminal_end restores the terminal. */
 #ifndef VERGE_TOOL_TERMINAL_H
 #define VERGE_TOOL_TERMINAL_H
 

@@ -10,7 +10,7 @@
 struct actor {
     struct ledger *ledger;
     verge_service *service;
-    size_t slot_from, slot_to; /* the slots that it owns */
+    size_t slot_from, slot_to; /* the actor owns the slots from slot_from to slot_to - 1 */
     uint64_t random;
     uint64_t delay_max_ns; /* the longest delay of a timer */
     uint64_t pause_ns;     /* after each batch; 0: none */

@@ -28,7 +28,7 @@
 
 enum slot_kind { SLOT_OWNED, SLOT_SHARED, SLOT_SELF, SLOT_KIND_COUNT };
 
-/* The low bits of a slot's address are free. In the argument of a callback they are those of the generation. */
+/* The low bits of a slot's address are 0. In the argument of a callback, they hold the low bits of the generation. */
 enum { SLOT_ALIGNMENT = 64 };
 
 struct slot {
@@ -66,7 +66,7 @@ struct ledger {
     _Atomic(uint64_t) findings[FINDING_COUNT];
 };
 
-/* How generations ended; each thread counts its own. */
+/* Counts of generations and calls. Each thread has a tally of its own. */
 struct ledger_tally {
     uint64_t started, refused, ran, cancelled, handed_back;
     uint64_t runs;   /* how many callbacks ran */

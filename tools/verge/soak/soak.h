@@ -18,9 +18,9 @@ struct soak_options {
     uint64_t seed;
     uint64_t duration_ns;
     uint64_t delay_max_ns; /* the longest delay of a timer */
-    size_t timer_count;    /* slots of the ledger (soak/ledger.h), each for one timer; most have one */
+    size_t timer_count;    /* slots of the ledger (soak/ledger.h). A slot has room for one timer; most have one */
     uint32_t worker_count, actor_count;
-    bool is_hostile; /* if not, one worker is retired half-way, and another joins */
+    bool is_hostile; /* the run is hostile (above); otherwise one worker is retired half-way, and another joins */
     void (*describe)(void *context, char *text, size_t size); /* writes more for the status line; may be NULL */
     void *describe_context;
     int (*on_begin)(void *context,

@@ -19,7 +19,7 @@ enum subject_state { SUBJECT_FREE, SUBJECT_PENDING, SUBJECT_RUNNING };
 /* A simple copy of a timer, from which the results of calls are known (stepped.h). */
 struct subject {
     verge_timer timer;
-    uint64_t earliest_ns, latest_ns; /* its deadline is in this range; they differ only if it has a window */
+    uint64_t earliest_ns, latest_ns; /* the deadline is in this range; the two differ only if the timer has a window */
     enum subject_state state;
     bool will_run_again; /* it is running, and was reset meanwhile */
     bool was_cancelled;  /* it is running, and was cancelled meanwhile */
@@ -37,8 +37,8 @@ struct stepped {
     uint64_t random;
     uint64_t precision_ns;
     uint64_t pace_ns;           /* the clock moves by less than this at a time, unless it jumps */
-    uint64_t churn_one_in;      /* a worker joins or leaves at one in so many chances */
-    uint64_t cancels_in_16;     /* of 16 operations on timers, so many are cancels */
+    uint64_t churn_one_in;      /* of so many chances to join or leave, about one is used */
+    uint64_t cancels_in_16;     /* of 16 operations on timers, about so many are cancels */
     bool is_quiet;              /* callbacks do nothing but note that they ran */
     char problem[PROBLEM_SIZE]; /* the first problem that was found */
 };

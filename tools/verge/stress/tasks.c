@@ -100,7 +100,7 @@ static void be_busy(uint64_t *random) {
     }
 }
 
-/* Whether a call has timed out. It is a finding if the deadline has not come. So are other negative results. */
+/* Returns whether a call has timed out. A timeout before the deadline is a finding, and so is any other error. */
 static bool has_timed_out(struct round *round, int64_t result, uint64_t deadline_ns) {
     if (result == -ETIMEDOUT && verge_now() < deadline_ns) {
         find(round, FINDING_EARLY, 0);

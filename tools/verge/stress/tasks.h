@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tasks that read and write under deadlines, on workers that steal tasks from each other, join and leave. The test
- * consists of rounds. Each round has a runtime of its own, and all of its memory must be freed at its end. So a long
- * test may have any number of workers, and memory that a round leaks is found.
+ * consists of rounds. Each round has a runtime of its own, and at the end of the round all memory of the runtime must
+ * be freed. So a long test may have any number of workers, and memory that a round leaks is found.
  */
 #ifndef VERGE_TOOL_STRESS_TASKS_H
 #define VERGE_TOOL_STRESS_TASKS_H
