@@ -16,8 +16,8 @@
  * Promises
  *   E1 order        a run calls back timers in the order of their deadlines, and those with equal deadlines in the
  *                   order in which they were started. This costs little: a run sorts only timers that are due.
- *                   Exception: a timer that was started for a time which had come already is called back first, even
- *                   before a timer whose deadline is earlier by less than the precision of the wheel.
+ *                   Exception: if the deadline of a timer had come already when the timer was started, it is called
+ *                   back first. A timer whose deadline is earlier, by less than the wheel's precision, may come later.
  *                   In a coarse wheel, a timer may be late by up to one slot of its level. So it may also be called
  *                   back after a timer whose deadline is later.
  *                   A callback may call verge_loop_run. This inner run first calls back the timers that were started
@@ -46,10 +46,10 @@ extern "C" {
 #endif
 
 /*
- * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if no pending timer will
- * ever come out, otherwise milliseconds, at most INT_MAX. The time until the next timer is due is rounded up to a whole
- * millisecond, so the loop does not wake up before a timer is due. In a coarse wheel, it sleeps as
- * verge_wheel_next_wakeup says, and may wake up once for each level before a timer comes out.
+ * How long a loop may sleep, as an argument for poll and epoll_wait: 0 if a timer is due, -1 if none is pending, or
+ * all pending ones are for a time after the last tick; otherwise milliseconds, at most INT_MAX. The time until the next
+ * timer is due is rounded up to a whole millisecond, so the loop does not wake up before a timer is due. In a coarse
+ * wheel, it sleeps as verge_wheel_next_wakeup says, and may wake up once for each level before a timer comes out.
  *
  * units_per_ms says how many units of the wheel's time a millisecond has: 1000000 if the wheel counts nanoseconds, 1000
  * for microseconds, 1 for milliseconds. With 1, the result is in the unit of the wheel, whatever that is. -EINVAL:
@@ -78,7 +78,7 @@ typedef struct verge_loop {
 /* Makes a loop of a wheel, which still belongs to the caller. From now on the wheel's timers come out by deadline
  * (VERGE_ORDER_DEADLINE). Destroy the wheel after the last use of the loop; the loop itself has nothing to free.
  * -EINVAL: an argument is NULL. -EBUSY: the wheel has timers; or its options ask for VERGE_ORDER_FIFO; or they ask for
- * no order, and timers with handles were started or reserved before. -ENOMEM. */
+ * no order, and the wheel has memory for timers with handles, which were started or reserved before. -ENOMEM. */
 VERGE_API int verge_loop_init(verge_loop *loop, verge_wheel *wheel);
 
 /*

@@ -51,7 +51,7 @@ void verge_durable_retry_after(const verge_durable_firing *firing, uint64_t dela
     }
 }
 
-/* ---- firer->back: rows that handlers have started or moved, and rows that the batch inserts ---- */
+/* ---- firer->back: rows of timers that handlers have started or moved, and rows that the batch inserts ---- */
 
 int verge__keep_back(verge__firer *firer, const verge__row *row) {
     if (firer->back_count == firer->back_capacity) {

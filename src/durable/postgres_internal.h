@@ -88,7 +88,7 @@ typedef struct verge__postgres {
     bool is_listening;
     bool is_prepared[STATEMENT_COUNT];
     uint64_t scan_key;  /* a hash of the shards that the prepared scan reads; 0: none is prepared */
-    uint64_t last_mark; /* the mark of the last commit with a mark on this connection; 0: there was none */
+    uint64_t last_mark; /* of the last commit on this connection that had a mark (P4): this mark; 0: there was none */
     verge__buffer buffers[PARAMETERS_MAX];
 } verge__postgres;
 
@@ -215,7 +215,7 @@ static inline void note_time(verge__postgres *c, uint64_t now_ns, uint64_t asked
 
 /* Returns the error for a text that begins with an SQLSTATE. *ret_advice: what to do about it; NULL: no advice. */
 int verge__pg_error_of_state(const char *state, const char **ret_advice);
-/* Returns the error of a result, and keeps its words. */
+/* Returns the error of a result. Keeps the server's message for verge_durable_error. */
 int verge__pg_error_of(const verge__postgres *c, const PGresult *result);
 /* Waits for the answer to a query. Returns its last result, or the first that failed; NULL: the connection is lost. */
 PGresult *verge__pg_answer(verge__postgres *c, int sent);

@@ -292,7 +292,8 @@ static int read_for(verge_durable *durable, verge__call *call) {
     return error;
 }
 
-/* Indexes in writer.rows and writer.changes: the rows, cancel and reset of the next call of a group are there. */
+/* Indexes in writer.rows and writer.changes, for a walk over the calls of a group: where the rows of the next start
+ * are, the change of the next cancel, and that of the next reset. */
 typedef struct verge__places {
     size_t row;
     size_t cancel;

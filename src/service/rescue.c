@@ -90,8 +90,8 @@ static void rescue_timer(verge_worker *rescuer, verge_worker *stuck, verge__time
     }
 }
 
-/* Moves a bounded number of timers: first the late ones, of this wave and the next (pass.c), and then those that are
- * due. */
+/* Moves a bounded number of timers: first those that came too late for their tick, of this wave and the next (pass.c);
+ * then those of ticks that have come. */
 static void rescue_due(verge_worker *rescuer, verge_worker *stuck, uint64_t last_tick) {
     size_t budget = RESCUED_AT_ONCE;
     for (size_t moved = 0;; moved++) {

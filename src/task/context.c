@@ -40,8 +40,8 @@ static VERGE__ALWAYS_INLINE void before_switch(verge__context *from, verge__cont
 }
 
 #if VERGE__ASAN
-/* Not inline: if the thread ends in a task (lost.c), the frame that has switched is unwound. Therefore that frame must
- * have no local variable that AddressSanitizer guards. */
+/* Not inline: if the thread ends in a task (lost.c), the frame of the function that has switched is unwound. In that
+ * frame there must be no local variable that AddressSanitizer guards, such as low and size below. */
 static VERGE__NOINLINE void finish_switch(verge__context *self) {
     verge__context *left = self->resumed_by;
     const void *low;

@@ -5,8 +5,8 @@
  *   - Reports of tasks that do not let others run. A worker counts the tasks that it resumes. The observer reads these
  *     counts twice in each stuck_after_ns, but at most once in a millisecond. If a count has not changed for
  *     stuck_after_ns while a task ran, that task is stuck. The workers do nothing more for this.
- *   - Dumps at a signal. The signal handler only adds to two words and wakes the threads that sleep on `word`, which a
- *     handler may do. The observer writes the dump.
+ *   - Dumps at a signal. The signal handler only does what a handler may do: it adds to two words (below) and wakes the
+ *     threads that sleep on one of them. The observer writes the dump.
  *
  * The two words of a signal belong to the process, as several runtimes may use the same signal. `requests` grows with
  * each signal. `word` grows with each signal, and whenever an observer must end. An observer reads `word`, then looks

@@ -47,8 +47,8 @@ static inline uint32_t verge__task_ring_count(const verge__task_ring *ring) {
     return atomic_load(&ring->tail) - head;
 }
 
-/* Called by the owner. Returns false if the ring is full. The store of the tail is sequentially consistent, because it
- * is step 1 on the right in search.h. */
+/* Called by the owner. Returns false if the ring is full. The store of the tail is sequentially consistent: the
+ * protocol in search.h needs that (it is step 1 on the right of the drawing there). */
 static inline bool verge__task_ring_push(verge__task_ring *ring, verge_task *task) {
     const uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     VERGE__STEP("ring: push");

@@ -91,7 +91,7 @@ static bool is_virtual(const verge_task *task) {
 static int start_timer(verge_task *self, uint64_t deadline_ns, verge_callback callback, verge_timer *ret_timer) {
     verge_service *service = self->runtime->service;
     if (!is_virtual(self)) {
-        if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or there is no number left for its key */
+        if (self->source == VERGE__SOURCE_OTHERS) { /* its first timer, or all sources are in use */
             const uint64_t key = self->label != NULL ? verge__key_of_label(self->label)
                                                      : verge__key_of_function((void (*)(void))self->function);
             self->source = verge__service_source(service, key);
@@ -284,8 +284,8 @@ static void cancel_operation(verge__runner *runner, struct verge__operation *ope
  *   J6  While the task is in I/O with a deadline, io_timer is due at io_timer_ns <= io_deadline_ns, until the timer
  *       cancels the operation. The runner's thread starts the timer and runs it. A task that moves has no such timer:
  *       the thread that moves the task has ended the timer, and its callback has returned (end_timer). Only the thread
- *       that has the task (J1) writes io_timer. It touches io_timer_ns, io_deadline_ns and io_error only while the
- *       timer cannot run: on the thread that runs the timer, or after the timer has ended.
+ *       that has the task (J1) writes io_timer. This thread touches io_timer_ns, io_deadline_ns and io_error only while
+ *       the timer cannot run: on the thread that runs the timer, or after the timer has ended.
  */
 
 static void on_operation_time(const verge_firing *firing) {
@@ -336,8 +336,8 @@ static void disarm(verge_task *self) {
 }
 
 /* Whether an operation must be told that its task is cancelled or its deadline has passed. Operations on sockets, and
- * polls, need not be told: io_uring tries them before it looks at their cancellation. It might not even begin any other
- * operation, although N3 demands a try. */
+ * polls, need not be told: io_uring tries them before it looks at their cancellation. Of any other operation,
+ * io_uring might not even begin, although N3 demands a try. */
 static bool must_know_if_over(const struct verge__operation *operation) {
     switch ((enum verge__operation_kind)operation->kind) {
     case VERGE__ACCEPT:
