@@ -63,8 +63,7 @@ static void look_at_slot(verge_wheel *wheel, const verge__level *level, uint64_t
     }
 }
 
-/* The smallest tick that the deadline of a timer in a slot can have. A coarse wheel rounds that tick up when it files
- * the timer, so the tick may be before the slot's start. */
+/* The smallest tick of a timer in a slot. A coarse wheel rounds ticks up, so it may be before the slot's start. */
 static uint64_t smallest_tick(const verge_wheel *wheel, const verge__level *level, uint64_t position) {
     uint64_t start = position << level->shift;
     return start > wheel->geometry.rounding ? start - wheel->geometry.rounding : 0;

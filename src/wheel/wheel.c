@@ -7,8 +7,7 @@
 #include "wheel/wheel_internal.h"
 
 /* Returns where the generations of a new wheel's nodes start: an even number from 2 to 2^31 - 2. It is far from the
- * numbers of earlier wheels. So if a handle is used with the wrong wheel, it is rarely that of a pending timer
- * there. */
+ * numbers of earlier wheels. So a handle that is used with the wrong wheel is rarely that of a pending timer there. */
 static uint32_t next_generation_base(void) {
 #if defined(__STDC_NO_ATOMICS__)
     static uint32_t wheel_count; /* two threads at once may get the same number, which does no harm */

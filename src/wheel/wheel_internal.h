@@ -240,12 +240,10 @@ static VERGE__ALWAYS_INLINE bool verge__wheel_make_idle(verge_wheel *wheel, cons
 
 /* ---- for loops ---- */
 
-/* Makes a wheel without timers ordered: allocates its verge__order, and notes the order in its options. -ENOMEM changes
- * nothing. */
+/* Makes a wheel without timers ordered, and notes the order in its options. -ENOMEM changes nothing. */
 int verge__wheel_make_ordered(verge_wheel *wheel, verge_order by);
 
-/* Orders a wheel by deadline. -EBUSY: it has timers, another order, or nodes without room for a sequence number.
- * -ENOMEM. */
+/* Orders a wheel by deadline. -EBUSY: it has timers, another order, or nodes without a sequence number. -ENOMEM. */
 int verge__wheel_order_by_deadline(verge_wheel *wheel);
 
 /* As verge_timeout_start, for a deadline that has come. The next run hands the timeout out. */
